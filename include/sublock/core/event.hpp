@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// What may happen to a participant, and what it may ask for in return. Events come from a transport,
+// actions go back to it; both are plain values, so that a test can write a conversation down.
+
+#include <sublock/core/holder.hpp>
+#include <sublock/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace sublock::core {
+
+/// The verbs a server can refuse or leave unanswered, for the error that says which.
+enum class Verb { join, listen, leave, ping, count, list, kill };
+
+namespace event {
+
+/// The line has an ear and a mouth: both connections are up, authenticated, and to a primary.
+struct Opened {};
+
+/// The ear is subscribed to the lock channel and to the response channel.
+struct Joined {
+  /// Subscribers of the lock channel at that very moment, ourselves included (R1). Empty where the
+  /// server can't count in the same step; the participant then always probes.
+  std::optional<std::size_t> count;
+};
+
+/// The ear hears `channel`, in place of the response channel before it.
+struct Listening {
+  std::string channel;
+};
+
+/// Something was published on a channel that the ear hears, in the order in which the server sent it.
+struct Message {
+  std::string_view channel;
+  std::string_view payload;
+};
+
+/// The server has delivered our ping.
+struct Pinged {
+  std::string response_channel;  ///< which ping this is about
+  std::size_t count = 0;         ///< subscribers of the lock channel that it reached (R3)
+  std::size_t receivers = 0;     ///< what PUBLISH returned: subscribers, and those who listen by pattern
+};
+
+/// An answer to Count.
+struct Counted {
+  std::size_t count = 0;
+};
+
+/// An answer to List: every connection that subscribes to anything.
+struct Listed {
+  std::vector<Connection> connections;
+};
+
+/// An answer to Kill.
+struct Killed {
+  std::size_t count = 0;
+};
+
+/// The unsubscribe is confirmed: nothing more arrives, and nobody counts us any more.
+struct Left {};
+
+/// The server refused a verb, or the mouth broke before it answered. The ear is unharmed.
+struct Refused {
+  Verb verb = Verb::join;
+  Failure failure;
+};
+
+/// The ear is gone, or could not be had (then no Opened came before). Final for this line until it is
+/// opened again.
+struct Lost {
+  Failure failure;
+};
+
+}  // namespace event
+
+using Event =
+    std::variant<event::Opened, event::Joined, event::Listening, event::Message, event::Pinged,
+                 event::Counted, event::Listed, event::Killed, event::Left, event::Refused, event::Lost>;
+
+/// Whoever a transport tells of events.
+class Listener {
+ public:
+  /// Called with the transport's mutex held, by the thread that read the connection: the keeper's, or
+  /// one inside `wait`. Must not block, and must not call back user code. Never called from inside a
+  /// verb: what a verb causes comes later.
+  virtual void on_event(const Event& event) = 0;
+
+ protected:
+  ~Listener() = default;
+};
+
+namespace action {
+
+/// Get an ear and a mouth. Answered by Opened or Lost.
+struct Open {
+  friend bool operator==(const Open&, const Open&) = default;
+};
+
+/// Drop the ear as it is, joined or not.
+struct Close {
+  friend bool operator==(const Close&, const Close&) = default;
+};
+
+/// In one transaction: name the ear, subscribe both channels, count (R1). Answered by Joined.
+struct Join {
+  std::string channel;
+  std::string response_channel;
+  std::string client_name;
+
+  friend bool operator==(const Join&, const Join&) = default;
+};
+
+/// Hear `channel` in place of the present response channel (R5). Answered by Listening.
+struct Listen {
+  std::string channel;
+
+  friend bool operator==(const Listen&, const Listen&) = default;
+};
+
+/// In one transaction: count the lock channel and publish on it (R3). Answered by Pinged.
+struct Ping {
+  std::string channel;
+  std::string response_channel;
+  std::string payload;
+
+  friend bool operator==(const Ping&, const Ping&) = default;
+};
+
+/// Publish; nobody waits for the answer.
+struct Publish {
+  std::string channel;
+  std::string payload;
+
+  friend bool operator==(const Publish&, const Publish&) = default;
+};
+
+/// Answered by Counted.
+struct Count {
+  std::string channel;
+
+  friend bool operator==(const Count&, const Count&) = default;
+};
+
+/// Answered by Listed.
+struct List {
+  friend bool operator==(const List&, const List&) = default;
+};
+
+/// Answered by Killed.
+struct Kill {
+  std::vector<std::int64_t> ids;
+
+  friend bool operator==(const Kill&, const Kill&) = default;
+};
+
+/// Unsubscribe everything and drop the name, in one write. Answered by Left.
+struct Leave {
+  friend bool operator==(const Leave&, const Leave&) = default;
+};
+
+}  // namespace action
+
+using Action = std::variant<action::Open, action::Close, action::Join, action::Listen, action::Ping,
+                            action::Publish, action::Count, action::List, action::Kill, action::Leave>;
+
+}  // namespace sublock::core

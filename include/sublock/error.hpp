@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// What can go wrong, once: the enum, its category, and the exceptions of the throwing edge. No other
+// room invents an error of its own.
+
+#include <sublock/core/holder.hpp>
+
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sublock {
+
+/// Every failure this library reports. Compares equal to the std::errc that names the same thing.
+enum class Errc {
+  busy = 1,      ///< somebody else has the lock, or nobody could tell in time
+  lost,          ///< the lock was held and is gone; others may hold it now
+  not_held,      ///< asked about a lock that this object does not hold
+  already_held,  ///< this object already holds the lock, or another thread is acquiring with it
+  cancelled,     ///< the stop_token asked to give up
+  permission,    ///< the server's user may not run a command or use a channel that a lock needs
+  auth,          ///< the server refused the credentials, or wants some
+  connect,       ///< the server can't be reached, or stopped answering
+  protocol,      ///< the server answered something that no Redis would
+  usage,         ///< the call makes no sense: an option, a channel name, a URL, the server's role
+};
+
+namespace detail {
+
+class Category final : public std::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "sublock"; }
+
+  [[nodiscard]] std::string message(int value) const override {
+    switch (static_cast<Errc>(value)) {
+      case Errc::busy: return "the lock is held by somebody else";
+      case Errc::lost: return "the lock was lost";
+      case Errc::not_held: return "the lock is not held";
+      case Errc::already_held: return "this lock object is already in use";
+      case Errc::cancelled: return "the wait was cancelled";
+      case Errc::permission: return "the Redis user lacks a permission";
+      case Errc::auth: return "Redis refused the credentials";
+      case Errc::connect: return "Redis can't be reached";
+      case Errc::protocol: return "the server's answer makes no sense";
+      case Errc::usage: return "the call makes no sense";
+    }
+    return "unknown error";
+  }
+
+  [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
+    switch (static_cast<Errc>(value)) {
+      case Errc::busy: return std::errc::resource_unavailable_try_again;
+      case Errc::lost: return std::errc::owner_dead;
+      case Errc::not_held: return std::errc::operation_not_permitted;
+      case Errc::already_held: return std::errc::resource_deadlock_would_occur;
+      case Errc::cancelled: return std::errc::operation_canceled;
+      case Errc::permission:
+      case Errc::auth: return std::errc::permission_denied;
+      case Errc::connect: return std::errc::not_connected;
+      case Errc::protocol: return std::errc::protocol_error;
+      case Errc::usage: return std::errc::invalid_argument;
+    }
+    return {value, *this};
+  }
+};
+
+}  // namespace detail
+
+/// The one error category of this library. Thread-safe.
+[[nodiscard]] inline const std::error_category& category() noexcept {
+  static const detail::Category instance;
+  return instance;
+}
+
+[[nodiscard]] inline std::error_code make_error_code(Errc value) noexcept {
+  return {static_cast<int>(value), category()};
+}
+
+/// A failure as a value, on its way to the edge where it may be thrown.
+struct Failure {
+  Errc code = Errc::busy;
+  std::string text;  ///< what happened, to which channel or server, and what to do; never a secret
+
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+/// The base of everything this library throws. `code()` is an Errc, `what()` says what to do next.
+class LockError : public std::system_error {
+ public:
+  explicit LockError(const Failure& failure)
+      : std::system_error(make_error_code(failure.code), failure.text) {}
+
+  [[nodiscard]] Errc kind() const noexcept { return static_cast<Errc>(code().value()); }
+};
+
+/// The lock could not be had in time; `holders()` is who was in the way, as far as anybody could tell.
+class AlreadyLocked : public LockError {
+ public:
+  AlreadyLocked(const std::string& text, std::vector<Holder> holders)
+      : LockError({Errc::busy, text}), holders_(std::move(holders)) {}
+
+  [[nodiscard]] const std::vector<Holder>& holders() const noexcept { return holders_; }
+
+ private:
+  std::vector<Holder> holders_;
+};
+
+/// The lock was held and is gone.
+class LockLost : public LockError {
+ public:
+  explicit LockLost(const std::string& text) : LockError({Errc::lost, text}) {}
+};
+
+}  // namespace sublock
+
+template <>
+struct std::is_error_code_enum<sublock::Errc> : std::true_type {};

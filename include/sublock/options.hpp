@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// What a caller may choose, and the check at the door. Durations are nanoseconds, so that any chrono
+// unit converts; `infinite` means for ever, zero means once.
+
+#include <sublock/error.hpp>
+#include <sublock/policies.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace sublock {
+
+/// As long as it takes.
+inline constexpr Duration infinite = Duration::max();
+
+/// How one lock object behaves. Copied when the lock is made; a lock refuses impossible values there.
+template <TransportPolicy Transport, ElectionPolicy Election, ReaperPolicy Reaper, ClockPolicy Clock>
+struct LockOptions {
+  /// What `acquire()` takes; `lock()` is always exclusive and `lock_shared()` always shared. The
+  /// default is exclusive.
+  LockMode mode = LockMode::exclusive;
+  /// How long `acquire()` waits, connecting included. Zero: one attempt, whose answers may take up to
+  /// `unavailable_timeout`. The default is 5 s.
+  Duration timeout = std::chrono::seconds(5);
+  /// Time between two tries of a waiter, each time multiplied by a random 0.5 to 1.5; the first try is
+  /// immediate. More than zero. The default is 250 ms.
+  Duration check_interval = std::chrono::milliseconds(250);
+  /// How long a probe waits for answers before it holds their absence against anybody; a silent holder
+  /// is asked twice before it is killed. More than zero. The default is 1 s.
+  Duration unavailable_timeout = std::chrono::seconds(1);
+  /// Give up as soon as it is certain that somebody else has the lock. The default is to wait.
+  bool fail_when_locked = false;
+  /// Told to whoever waits for us, beside host and pid. Up to 256 bytes of UTF-8. Empty by default.
+  std::string label = {};
+  /// 32 lowercase hex digits that name this object on the channel. Empty, the default: random ones.
+  std::string holder_id = {};
+  /// Told to elections that look at it; `LowestIdElection` doesn't. The default is 0.
+  std::int64_t priority = 0;
+  /// Called once for each loss, on a thread of its own; may release, may take its time; exceptions end
+  /// there. None by default.
+  std::function<void(const LockLost&)> on_lost = {};
+  /// Called by the thread that acquires, with something an operator should know, such as strangers on
+  /// the channel; must not throw. None by default.
+  std::function<void(std::string_view)> on_warning = {};
+  /// How to build a connection, where the lock isn't given one.
+  typename Transport::Options connection = {};
+  Election election = {};
+  Reaper reaper = {};
+  Clock clock = {};
+};
+
+/// What one `acquire` may choose differently from the lock's options.
+struct AcquireOptions {
+  std::optional<LockMode> mode = {};
+  std::optional<Duration> timeout = {};
+  std::optional<Duration> check_interval = {};
+  std::optional<bool> fail_when_locked = {};
+  /// Asks to give up; the wait then ends with Errc::cancelled and leaves nothing behind.
+  std::stop_token stop = {};
+};
+
+}  // namespace sublock

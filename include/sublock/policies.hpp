@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The four policy concepts, each under its two tables: what a model must have, and what it may leave
+// out. The sentence behind a requirement is what the compiler prints when it is missing. Laws that no
+// concept can state are in tests/laws, one suite for each concept: run your own model through it.
+
+#include <sublock/core/event.hpp>
+#include <sublock/core/holder.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sublock {
+
+using core::Candidate;
+using core::Connection;
+using core::Duration;
+using core::Instant;
+
+/// # Clock: how late is it?
+///
+/// | must         | throws | meaning                                                              |
+/// | ------------ | ------ | -------------------------------------------------------------------- |
+/// | `now()`      | never  | the present on the steady clock's scale; never goes back; any thread |
+/// | copyable     |        | a copy is a handle on the same clock                                 |
+///
+/// May leave out: a default constructor; the lock is then given a clock in its options.
+/// Not here: waiting. Only a transport can be woken by data, and in simulation only a transport knows
+/// that nothing is coming and time may jump.
+// clang-format off
+template <class T>
+concept ClockPolicy = std::copy_constructible<T> && requires(const T& clock) {
+  { clock.now() } noexcept -> std::same_as<Instant>;  // a clock needs `Instant now() const noexcept`
+};
+// clang-format on
+
+/// # Election: which of two pending writers goes first?
+///
+/// | must           | throws | meaning                                             |
+/// | -------------- | ------ | --------------------------------------------------- |
+/// | `before(a, b)` | never  | a strict total order on what participants announce  |
+///
+/// That it is a strict total order, the same in every process, and never changes while a participant
+/// is joined is all that keeps two winners apart: an order that depends on time, on a random word or
+/// on who asks will let two in. Candidates that differ in id must be ordered one way or the other.
+/// May leave out: everything else. Peers in Python know only the lowest id; on a channel shared with
+/// them, `LowestIdElection` is the only right one.
+// clang-format off
+template <class T>
+concept ElectionPolicy = std::copy_constructible<T> && requires(const T& election, const Candidate& a, const Candidate& b) {
+  { election.before(a, b) } noexcept -> std::same_as<bool>;  // an election needs `bool before(const Candidate&, const Candidate&) const noexcept`
+};
+// clang-format on
+
+/// What a reaper is shown after a probe to which somebody did not answer.
+struct Silence {
+  std::string_view name;  ///< names on this channel are `<name>-lock-<id>`, and `<name>-lock` before 4.0
+  std::span<const std::string> answered;    ///< ids that did answer, sorted; the prober's own among them
+  bool legacy_answered = false;             ///< somebody of the old protocol, which has no ids, answered
+  std::span<const Connection> connections;  ///< every subscribing connection, as the server lists them
+};
+
+/// What a reaper makes of it.
+struct Diagnosis {
+  /// A connection that is named for this channel and did not answer.
+  struct Suspect {
+    std::int64_t connection_id = 0;
+    std::string holder_id;  ///< empty for the old protocol
+  };
+
+  std::vector<Suspect> suspects;
+};
+
+/// # Reaper: who is dead?
+///
+/// | must                         | throws | meaning                                              |
+/// | ---------------------------- | ------ | ---------------------------------------------------- |
+/// | `static constexpr bool asks` |        | whether silence is worth a CLIENT LIST at all        |
+/// | `examine(silence)`           | may    | the suspects: named for the channel exactly, and silent |
+///
+/// Pure: no suspicion is carried from one call to the next. A suspect is killed only if it is silent
+/// once more (R12). Where `asks` is true and no suspect is left, the rest of the subscribers are taken
+/// for strangers, who own nothing: so `examine` must not leave out anyone who may own the lock.
+/// May leave out: with `asks` false, `examine` is never called, and a silent holder keeps the lock
+/// until its connection ends.
+// clang-format off
+template <class T>
+concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, const Silence& silence) {
+  { T::asks } -> std::convertible_to<bool>;                // a reaper needs `static constexpr bool asks`
+  { reaper.examine(silence) } -> std::same_as<Diagnosis>;  // a reaper needs `Diagnosis examine(const Silence&) const`
+};
+// clang-format on
+
+/// # Line: one participant's ear, and its share of the connection's mouth
+///
+/// All verbs are called with the transport's mutex held, never block, never call the listener before
+/// they return, and are answered by an event later. On a line that is not open they do nothing.
+///
+/// | must                        | answered by              | meaning                                      |
+/// | --------------------------- | ------------------------ | -------------------------------------------- |
+/// | `Line(transport, listener)` |                          | not open yet; the destructor closes, and takes no mutex: the caller holds it |
+/// | `open()`                    | Opened, Lost             | get an ear and a mouth, both usable          |
+/// | `close()`                   | nothing, ever            | drop the ear: to a pool if it has left everything, else with its connection |
+/// | `join(channel, response_channel, client_name)` | Joined, Refused, Lost | R1, in one step      |
+/// | `listen(channel)`           | Listening, Refused, Lost | R5: in place of the response channel before; on a line that has not joined, uncounted |
+/// | `leave()`                   | Left, Lost               | messages may still come until then, none after |
+/// | `ping(channel, response_channel, payload)` | Pinged, Refused | R3                                     |
+/// | `publish(channel, payload)` | nothing                  | in the order of the calls; a refusal is ignored |
+/// | `count(channel)`            | Counted, Refused         |                                              |
+/// | `list()`                    | Listed, Refused          | the connections that subscribe to something  |
+/// | `kill(ids)`                 | Killed, Refused          | by client id; one that is gone is no error   |
+/// | `wait(lock, at_most, stop)` |                          | the only verb that blocks, and lets go of the mutex meanwhile, see below |
+///
+/// `wait` returns once an event has been delivered to this line's listener, a stop is requested or
+/// `at_most` is over, and delivers all there is to deliver before it returns. It may be called on a
+/// line that is not open, and may return early for no reason.
+///
+/// Order: events that stem from the ear (Opened, Joined, Listening, Message, Left, Lost) come in the
+/// order of that connection; those that stem from the mouth come in the order of that one; nothing
+/// orders the two. Lost is told at once and unasked, from the transport's own thread where it has one.
+/// After Lost or close() nothing of the former ear, nor of verbs before it, arrives any more.
+// clang-format off
+template <class L, class T>
+concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&> &&
+    requires(L& line, const std::string& text, const std::vector<std::int64_t>& ids,
+             std::unique_lock<std::mutex>& lock, Duration at_most, std::stop_token stop) {
+  line.open();                     // a line needs `open()`
+  line.close();                    // a line needs `close()`
+  line.join(text, text, text);     // a line needs `join(channel, response_channel, client_name)`
+  line.listen(text);               // a line needs `listen(channel)`
+  line.leave();                    // a line needs `leave()`
+  line.ping(text, text, text);     // a line needs `ping(channel, response_channel, payload)`
+  line.publish(text, text);        // a line needs `publish(channel, payload)`
+  line.count(text);                // a line needs `count(channel)`
+  line.list();                     // a line needs `list()`
+  line.kill(ids);                  // a line needs `kill(ids)`
+  line.wait(lock, at_most, stop);  // a line needs `wait(unique_lock<mutex>&, nanoseconds, stop_token)`
+};
+// clang-format on
+
+/// # Transport: how does it travel?
+///
+/// A transport object is what users call a connection: many locks may share it.
+///
+/// | must            | throws      | meaning                                                           |
+/// | --------------- | ----------- | ----------------------------------------------------------------- |
+/// | `Options`       |             | how to build one; default-constructible                           |
+/// | `make(options)` | Errc::usage | a connection that has not connected yet; does not block           |
+/// | `mutex()`       | never       | guards every participant on this connection                       |
+/// | `Line`          |             | see above                                                         |
+/// | `foreign()`     | never       | true in a process that inherited the object through fork, where nothing of it may be used, its mutex included |
+///
+/// May leave out: a thread of its own. Then a holder answers only while somebody waits on a line of
+/// the same world, as in the in-memory one.
+// clang-format off
+template <class T>
+concept TransportPolicy = requires(T& transport, const typename T::Options& options) {
+  typename T::Line;                                          // a transport needs `Line`
+  requires std::default_initializable<typename T::Options>;  // a transport needs default-constructible `Options`
+  { T::make(options) } -> std::same_as<std::shared_ptr<T>>;  // a transport needs `static std::shared_ptr<T> make(const Options&)`
+  { transport.mutex() } -> std::same_as<std::mutex&>;        // a transport needs `std::mutex& mutex()`
+  { transport.foreign() } noexcept -> std::same_as<bool>;    // a transport needs `bool foreign() const noexcept`
+  requires LineOf<typename T::Line, T>;                      // a transport's `Line` needs every verb, see LineOf
+};
+// clang-format on
+
+}  // namespace sublock

@@ -4,6 +4,8 @@
 // Core vocabulary: who is on a channel and what it says of itself. Plain values only; nothing here
 // knows bytes, sockets, threads or what time it is.
 
+#include <sublock/core/printable.hpp>
+
 #include <chrono>
 #include <compare>
 #include <cstdint>
@@ -50,30 +52,31 @@ struct Candidate {
 
 /// One answer to a probe, as far as its sender told us.
 struct Holder {
-  std::string holder_id;
+  std::string holder_id{};
   HolderMode mode = HolderMode::exclusive;
   /// Exclusive, or first in line while readers drain. Empty: a peer that predates the field.
-  std::optional<bool> elected;
+  std::optional<bool> elected{};
   bool legacy = false;   ///< an answer that no known protocol explains: counts as an exclusive holder
   bool sublock = false;  ///< the sender speaks our extension, so that the fields below mean something
   bool leaving = false;  ///< has given up and only waits for its unsubscribe to be confirmed
-  std::string host;
+  bool next = false;     ///< tells the pinging waiter that it comes first once the lock is free
+  std::string host{};
   std::int64_t pid = 0;
-  std::string label;
+  std::string label{};
   std::int64_t priority = 0;
   /// For how long it has held the lock; empty while it doesn't.
-  std::optional<std::chrono::milliseconds> held_for;
+  std::optional<std::chrono::milliseconds> held_for{};
 
   friend bool operator==(const Holder&, const Holder&) = default;
 };
 
 /// "exclusive 3f2a… (host web-3, pid 812, label "importer", for 4200 ms)"
 inline std::ostream& operator<<(std::ostream& out, const Holder& holder) {
-  out << name_of(holder.mode) << ' ' << holder.holder_id;
+  out << name_of(holder.mode) << ' ' << printable(holder.holder_id);
   if (holder.legacy) return out << " (an old or unknown protocol)";
   if (!holder.sublock) return out;
-  out << " (host " << holder.host << ", pid " << holder.pid;
-  if (!holder.label.empty()) out << ", label \"" << holder.label << '"';
+  out << " (host " << printable(holder.host) << ", pid " << holder.pid;
+  if (!holder.label.empty()) out << ", label \"" << printable(holder.label) << '"';
   if (holder.held_for) out << ", for " << holder.held_for->count() << " ms";
   if (holder.leaving) out << ", leaving";
   return out << ')';

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+
+// The wire: golden bytes, that Python reads too, and round trips.
+
+#include <sublock/core/name.hpp>
+#include <sublock/core/wire.hpp>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sublock::core {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+
+const std::string id = "0123456789abcdef0123456789abcdef";
+
+Ping ping_of_ours() { return {"jobs-00ff", true, {id, 7}, HolderMode::pending, true}; }
+
+Holder holder_of_ours() {
+  return {.holder_id = id,
+          .mode = HolderMode::exclusive,
+          .elected = true,
+          .sublock = true,
+          .host = "web-3",
+          .pid = 812,
+          .label = "importér",
+          .priority = -2,
+          .held_for = 4200ms};
+}
+
+constexpr std::string_view golden_ping =
+    R"({"message":"ping","response_channel":"jobs-00ff","sublock":{"v":1,)"
+    R"("id":"0123456789abcdef0123456789abcdef","mode":"pending","waiting":true,"priority":7}})";
+
+constexpr std::string_view golden_reply =
+    R"({"holder_id":"0123456789abcdef0123456789abcdef","mode":"exclusive","protocol":1,"elected":true,)"
+    R"("sublock":{"v":1,"leaving":false,"next":false,"host":"web-3","pid":812,"label":"importér",)"
+    R"("since_ms":4200,"priority":-2}})";
+
+TEST(Wire, PingBytes) { EXPECT_EQ(encode(ping_of_ours()), golden_ping); }
+
+TEST(Wire, ReplyBytes) { EXPECT_EQ(encode_reply(holder_of_ours()), golden_reply); }
+
+TEST(Wire, ReplyBytesOfOneWhoHoldsNothing) {
+  EXPECT_EQ(
+      encode_reply({.holder_id = id, .mode = HolderMode::pending, .leaving = true, .next = true}),
+      R"({"holder_id":"0123456789abcdef0123456789abcdef","mode":"pending","protocol":1,"elected":false,)"
+      R"("sublock":{"v":1,"leaving":true,"next":true,"host":"","pid":0,"label":"",)"
+      R"("since_ms":null,"priority":0}})");
+}
+
+TEST(Wire, HintAndGrantBytes) {
+  EXPECT_EQ(encode(Hint{HintKind::wake, {}}), R"({"sublock":{"v":1,"hint":"wake","queue":[]}})");
+  EXPECT_EQ(encode(Hint{HintKind::next, {"a", "b"}}),
+            R"({"sublock":{"v":1,"hint":"next","queue":["a","b"]}})");
+  EXPECT_EQ(encode(Grant{id, "jobs-00ff", {"a"}}),
+            R"({"message":"grant","response_channel":"","sublock":{"v":1,)"
+            R"("to":"0123456789abcdef0123456789abcdef","nonce":"jobs-00ff","queue":["a"]}})");
+}
+
+TEST(Wire, RoundTrips) {
+  EXPECT_EQ(decode_ping(encode(ping_of_ours())), ping_of_ours());
+  EXPECT_EQ(decode_reply(encode_reply(holder_of_ours())), holder_of_ours());
+  const Hint hint{HintKind::next, {"a", "b"}};
+  EXPECT_EQ(decode_hint(encode(hint)), hint);
+  const Grant grant{id, "jobs-00ff", {"a", "b"}};
+  EXPECT_EQ(decode_grant(encode(grant)), grant);
+  for (const auto mode : {HolderMode::exclusive, HolderMode::pending, HolderMode::shared}) {
+    for (const bool leaving : {false, true}) {
+      Holder holder{.holder_id = id, .mode = mode, .elected = false, .sublock = true, .leaving = leaving};
+      if (mode != HolderMode::pending) holder.leaving = false;
+      EXPECT_EQ(decode_reply(encode_reply(holder)), holder);
+    }
+  }
+}
+
+TEST(Wire, ChannelsTravelByteForByte) {
+  for (const auto& channel : {"a b"s, "a\tb"s, "a\nb"s, "a\r\n$1\r\nb"s, "a\0b"s, "a\x7f"s, "zámek-锁-🔒"s,
+                              "a\"b\\c"s, "100%s%n"s}) {
+    auto ping = ping_of_ours();
+    ping.response_channel = channel;
+    EXPECT_EQ(decode_ping(encode(ping)), ping) << channel;
+  }
+}
+
+TEST(Wire, APingOnTheLongestChannelIsNotTooLong) {
+  auto ping = ping_of_ours();
+  ping.response_channel = std::string(channel_bytes_max, '\0') + "-" + id;
+  const auto text = encode(ping);
+  EXPECT_GT(text.size(), 6 * channel_bytes_max);
+  EXPECT_EQ(decode_ping(text), ping);
+}
+
+TEST(Wire, PrintsAsOneLine) {
+  std::ostringstream out;
+  out << wire::Reply{id, HolderMode::pending, 1, false,
+                     wire::ReplyExtension{1, true, false, "a\nb", 2, "", {}, 3}};
+  EXPECT_EQ(
+      out.str(),
+      R"({holder_id: "0123456789abcdef0123456789abcdef", mode: pending, protocol: 1, elected: false, )"
+      R"(sublock: {v: 1, leaving: true, next: false, host: "a\x0ab", pid: 2, label: "", since_ms: -, priority: 3}})");
+  out.str("");
+  out << wire::Hint{{1, HintKind::wake, {"a", "b"}}} << wire::Hint{{1, HintKind::next, {}}};
+  EXPECT_EQ(out.str(),
+            R"({sublock: {v: 1, hint: wake, queue: ["a", "b"]}}{sublock: {v: 1, hint: next, queue: []}})");
+}
+
+/// What Python's json makes of what we encode: keys in order, each with its type.
+TEST(Wire, PythonReadsIt) {
+  auto ping = ping_of_ours();
+  ping.response_channel = "a\0b\nz\u00e1mek-\u9501"s;
+  const auto directory = testing::TempDir();
+  const auto input = directory + "sublock-wire-" + std::to_string(::getpid());
+  std::ofstream(input) << encode(ping) << '\n'
+                       << encode_reply(holder_of_ours()) << '\n'
+                       << encode_reply({.holder_id = id, .mode = HolderMode::shared}) << '\n';
+  const auto command =
+      "python3 -c '\nimport json, sys\n"
+      "def show(v):\n"
+      "  if isinstance(v, dict): return \"{\" + \" \".join(k + \"=\" + show(v[k]) for k in v) + \"}\"\n"
+      "  return type(v).__name__ + \":\" + ascii(v)\n"
+      "for line in open(sys.argv[1], \"rb\"): print(show(json.loads(line)))' " +
+      input;
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string seen;
+  std::array<char, 4096> chunk{};
+  while (const auto n = std::fread(chunk.data(), 1, chunk.size(), pipe)) seen.append(chunk.data(), n);
+  EXPECT_EQ(::pclose(pipe), 0);
+  std::remove(input.c_str());
+  EXPECT_EQ(
+      seen,
+      "{message=str:'ping' response_channel=str:'a\\x00b\\nz\\xe1mek-\\u9501' sublock={v=int:1 "
+      "id=str:'0123456789abcdef0123456789abcdef' mode=str:'pending' waiting=bool:True priority=int:7}}\n"
+      "{holder_id=str:'0123456789abcdef0123456789abcdef' mode=str:'exclusive' protocol=int:1 "
+      "elected=bool:True sublock={v=int:1 leaving=bool:False next=bool:False host=str:'web-3' pid=int:812 "
+      "label=str:'import\\xe9r' since_ms=int:4200 priority=int:-2}}\n"
+      "{holder_id=str:'0123456789abcdef0123456789abcdef' mode=str:'shared' protocol=int:1 "
+      "elected=bool:False sublock={v=int:1 leaving=bool:False next=bool:False host=str:'' pid=int:0 "
+      "label=str:'' since_ms=NoneType:None priority=int:0}}\n");
+}
+
+}  // namespace
+}  // namespace sublock::core

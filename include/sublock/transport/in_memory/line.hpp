@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The in-memory line: each verb of LineOf as the Redis commands it stands for. Timing, faults and
+// delivery are in world.hpp.
+
+#include <sublock/transport/in_memory/world.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sublock {
+
+class InMemoryTransport;
+
+namespace in_memory {
+
+/// One participant's ear and its share of the process's mouth. See LineOf for every verb; nothing is
+/// said here but what is peculiar to this model. Between open() and Opened a line is not open yet.
+class Line {
+ public:
+  Line(const std::shared_ptr<InMemoryTransport>& transport, core::Listener& listener);
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  ~Line() {
+    close();
+    state_->listener = nullptr;
+    if (--process_->lines == 0 && process_->orphaned) world_->end(*process_);
+  }
+
+  void open() { world_->open(process_, state_); }
+  void close() { world_->close(process_, state_); }
+
+  void join(const std::string& channel, const std::string& response_channel, const std::string& client_name) {
+    if (!usable()) return;
+    Request request{.verb = core::Verb::join};
+    const std::string inbox = std::exchange(state_->response_channel, response_channel);
+    if (!inbox.empty()) request.commands = {"UNSUBSCRIBE"};
+    request.commands.insert(request.commands.end(),
+                            {"MULTI", "CLIENT SETNAME", "SUBSCRIBE", "SUBSCRIBE", "PUBSUB NUMSUB", "EXEC"});
+    request.run = [=](Server& server, Socket& ear) -> core::Event {
+      if (!inbox.empty()) server.unsubscribe(ear, inbox);
+      // What CLIENT SETNAME takes; a real server says it in these words.
+      for (const char byte : client_name) {
+        if (byte < '!' || byte > '~') {
+          return core::event::Refused{
+              core::Verb::join,
+              {Errc::usage, "ERR Client names cannot contain spaces, newlines or special characters."}};
+        }
+      }
+      ear.name = client_name;
+      server.subscribe(ear, channel);
+      server.subscribe(ear, response_channel);
+      if (!server.subscribe_in_multi) return core::event::Joined{};
+      return core::event::Joined{server.subscribers(channel)};
+    };
+    state_->subscribed = true;
+    world_->ask(*state_->ear, state_, std::move(request));
+  }
+
+  void listen(const std::string& channel) {
+    if (!usable()) return;
+    Request request{.verb = core::Verb::listen};
+    const std::string former = std::exchange(state_->response_channel, channel);
+    if (!former.empty()) request.commands = {"UNSUBSCRIBE"};
+    request.commands.push_back("SUBSCRIBE");
+    request.run = [=](Server& server, Socket& ear) -> core::Event {
+      if (!former.empty()) server.unsubscribe(ear, former);
+      server.subscribe(ear, channel);
+      return core::event::Listening{channel};
+    };
+    state_->subscribed = true;
+    world_->ask(*state_->ear, state_, std::move(request));
+  }
+
+  void leave() {
+    if (!usable()) return;
+    state_->response_channel.clear();
+    world_->ask(*state_->ear, state_,
+                {.verb = core::Verb::leave,
+                 .commands = {"UNSUBSCRIBE", "CLIENT SETNAME"},
+                 .run = [](Server& server, Socket& ear) -> core::Event {
+                   server.unsubscribe_all(ear);
+                   ear.name.clear();
+                   return core::event::Left{};
+                 }});
+  }
+
+  void ping(const std::string& channel, const std::string& response_channel, const std::string& payload) {
+    if (!usable()) return;
+    world_->ask(world_->mouth_of(process_), state_,
+                {.verb = core::Verb::ping,
+                 .commands = {"MULTI", "PUBSUB NUMSUB", "PUBLISH", "EXEC"},
+                 .run = [=](Server& server, Socket&) -> core::Event {
+                   const std::size_t count = server.subscribers(channel);
+                   return core::event::Pinged{response_channel, count, server.publish(channel, payload)};
+                 }});
+  }
+
+  void publish(const std::string& channel, const std::string& payload) {
+    if (!usable()) return;
+    world_->send_up(world_->mouth_of(process_),
+                    {.commands = {"PUBLISH"}, .run = [=](Server& server, Socket&) {
+                       server.publish(channel, payload);
+                       return std::optional<core::Event>();
+                     }});
+  }
+
+  void count(const std::string& channel) {
+    if (!usable()) return;
+    world_->ask(world_->mouth_of(process_), state_,
+                {.verb = core::Verb::count,
+                 .commands = {"PUBSUB NUMSUB"},
+                 .run = [=](Server& server, Socket&) -> core::Event {
+                   return core::event::Counted{server.subscribers(channel)};
+                 }});
+  }
+
+  void list() {
+    if (!usable()) return;
+    world_->ask(
+        world_->mouth_of(process_), state_,
+        {.verb = core::Verb::list,
+         .commands = {"CLIENT LIST"},
+         .run = [](Server& server, Socket&) -> core::Event { return core::event::Listed{server.list()}; }});
+  }
+
+  void kill(const std::vector<std::int64_t>& ids) {
+    if (!usable()) return;
+    world_->ask(world_->mouth_of(process_), state_,
+                {.verb = core::Verb::kill,
+                 .commands = std::vector<std::string_view>(ids.size(), "CLIENT KILL"),
+                 .run = [=](Server& server, Socket& mouth) -> core::Event {
+                   core::event::Killed killed;
+                   for (const std::int64_t id : ids) killed.count += server.kill(id, &mouth) ? 1 : 0;
+                   return killed;
+                 }});
+  }
+
+  /// Pumps deliveries for every line of the world, and passes the time as the world's pacing has it.
+  /// `at_most` holds in a wedged or crashed process too, where nothing is delivered.
+  void wait(std::unique_lock<std::mutex>& lock, Duration at_most, std::stop_token stop) {
+    const std::shared_ptr<LineState> state = state_;
+    world_->wait(lock, state, at_most, stop);
+  }
+
+ private:
+  [[nodiscard]] bool usable() const { return state_->is_open && !process_->crashed; }
+
+  std::shared_ptr<World> world_;
+  std::shared_ptr<Process> process_;
+  std::shared_ptr<LineState> state_ = std::make_shared<LineState>();
+};
+
+}  // namespace in_memory
+}  // namespace sublock

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+
+// sublock-driver: takes a lock through the public API and prints one line for each event, for tests
+// that play with processes. What it prints and returns is a contract; arguments.hpp has the words.
+
+#include "arguments.hpp"
+#include "overlap_counter.hpp"
+#include "report.hpp"
+#include "stop_signal.hpp"
+
+#include <sublock/redis_lock.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace driver {
+namespace {
+
+enum class Outcome : int { released = 0, failed = 1, lost = 3 };
+
+sublock::RedisLock::Options options_from(const Arguments& arguments) {
+  sublock::RedisLock::Options options;
+  options.mode = arguments.shared ? sublock::LockMode::shared : sublock::LockMode::exclusive;
+  options.timeout = arguments.wait;
+  if (arguments.unavailable_timeout) options.unavailable_timeout = *arguments.unavailable_timeout;
+  if (arguments.check_interval) options.check_interval = *arguments.check_interval;
+  options.holder_id = arguments.holder_id;
+  options.label = arguments.label;
+  options.connection.url = arguments.url;
+  options.connection.user = arguments.user;
+  options.connection.password = arguments.password;
+  options.on_warning = [](std::string_view text) {
+    std::cerr << "warning: " << printable(text) << std::endl;
+  };
+  return options;
+}
+
+/// Returns once `span` is over or either of the tokens is stopped.
+void wait_for(sublock::Duration span, const std::stop_token& one, const std::stop_token& other = {}) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  const auto wake = [&] {
+    const std::lock_guard guard(mutex);
+    changed.notify_all();
+  };
+  const std::stop_callback on_one(one, wake);
+  const std::stop_callback on_other(other, wake);
+  std::unique_lock lock(mutex);
+  changed.wait_until(lock, sublock::core::saturating_add(std::chrono::steady_clock::now(), span),
+                     [&] { return one.stop_requested() || other.stop_requested(); });
+}
+
+class Driver {
+ public:
+  explicit Driver(const Arguments& arguments)
+      : arguments_(arguments), options_(options_from(arguments)), lock_(arguments.channel, options_) {
+    if (!arguments.overlap_key.empty())
+      overlap_.emplace(arguments.overlap_key, arguments.url, arguments.user, arguments.password);
+  }
+
+  Outcome run() {
+    for (;;) {
+      const Outcome outcome = once();
+      if (!arguments_.loop) return outcome;
+      if (stop_.token().stop_requested()) return Outcome::released;
+    }
+  }
+
+ private:
+  Outcome once() {
+    report("TRY");
+    stop_.listen();
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      lock_.acquire({.stop = stop_.token()});
+    } catch (const sublock::LockError& error) {
+      report_failure(error.kind(), error.what());
+      pause_since(start);
+      return Outcome::failed;
+    }
+    report("GOT");
+    return hold();
+  }
+
+  Outcome hold() {
+    enter();
+    wait_for(arguments_.hold, stop_.token(), lock_.stop_token());
+    if (lock_.lost()) return lose(reason());
+    leave(std::chrono::seconds(2));
+    if (!lock_.release()) return lose("found out at the release");
+    report("RELEASED");
+    return Outcome::released;
+  }
+
+  Outcome lose(const std::string& why) {
+    report("LOST", why);
+    leave(std::chrono::milliseconds(400));
+    lock_.release();
+    return Outcome::lost;
+  }
+
+  [[nodiscard]] std::string reason() const {
+    try {
+      lock_.ensure_held();
+    } catch (const sublock::LockError& error) {
+      return error.what();
+    }
+    return "for no reason";
+  }
+
+  /// A loop on a dead server must not spin.
+  void pause_since(std::chrono::steady_clock::time_point start) const {
+    if (!arguments_.loop) return;
+    const auto spent = std::chrono::steady_clock::now() - start;
+    if (spent < options_.check_interval) wait_for(options_.check_interval - spent, stop_.token());
+  }
+
+  void enter() {
+    if (!overlap_) return;
+    const auto inside = overlap_->enter();
+    if (!inside) std::cerr << "warning: not counted at " << arguments_.overlap_key << std::endl;
+    if (inside && *inside > 1) report("OVERLAP", std::to_string(*inside));
+  }
+
+  void leave(std::chrono::milliseconds patience) {
+    if (overlap_) overlap_->leave(patience);
+  }
+
+  Arguments arguments_;
+  sublock::RedisLock::Options options_;
+  StopSignal stop_;
+  sublock::RedisLock lock_;
+  std::optional<OverlapCounter> overlap_;
+};
+
+int run(std::span<const char* const> words) {
+  try {
+    return static_cast<int>(Driver(parse(words)).run());
+  } catch (const UsageError& error) {
+    report_failure(sublock::Errc::usage, error.what());
+  } catch (const sublock::LockError& error) {
+    report_failure(error.kind(), error.what());
+  } catch (const std::exception& error) {
+    report_failure(sublock::Errc::protocol, error.what());
+  }
+  return static_cast<int>(Outcome::failed);
+}
+
+}  // namespace
+}  // namespace driver
+
+int main(int argc, char** argv) {
+  const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
+  return driver::run(words.subspan(words.empty() ? 0 : 1));
+}

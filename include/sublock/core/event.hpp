@@ -167,9 +167,17 @@ struct Leave {
   friend bool operator==(const Leave&, const Leave&) = default;
 };
 
+/// Something an operator should know. Not for the transport.
+struct Warn {
+  std::string text;
+
+  friend bool operator==(const Warn&, const Warn&) = default;
+};
+
 }  // namespace action
 
-using Action = std::variant<action::Open, action::Close, action::Join, action::Listen, action::Ping,
-                            action::Publish, action::Count, action::List, action::Kill, action::Leave>;
+using Action =
+    std::variant<action::Open, action::Close, action::Join, action::Listen, action::Ping, action::Publish,
+                 action::Count, action::List, action::Kill, action::Leave, action::Warn>;
 
 }  // namespace sublock::core

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The lock that users hold: the only room where all four policies meet, and never a particular transport.
+// What it promises is written here; how it keeps it is in session.hpp and core/.
+
+#include <sublock/clock/steady.hpp>
+#include <sublock/core/name.hpp>
+#include <sublock/election/lowest_id.hpp>
+#include <sublock/entropy.hpp>
+#include <sublock/explain.hpp>
+#include <sublock/inquiry.hpp>
+#include <sublock/options.hpp>
+#include <sublock/process_info.hpp>
+#include <sublock/reaper/client_list.hpp>
+#include <sublock/session.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sublock {
+
+/// A lock on a Redis channel, held by being subscribed to it. Models Lockable, TimedLockable and
+/// SharedTimedLockable; use it with std::unique_lock, std::scoped_lock, std::shared_lock.
+///
+/// The owner is the object, not the thread: another thread may release. Taking it twice is an error at
+/// once (Errc::already_held). All members may be called from any thread, but for the destructor.
+/// After a fork, a child that inherited a held lock does not hold it: `lost()` is true there, `release()`
+/// does nothing, and acquiring throws Errc::usage, unless the object had no connection at the fork.
+template <TransportPolicy Transport, ElectionPolicy Election = LowestIdElection,
+          ReaperPolicy Reaper = ClientListReaper, ClockPolicy Clock = SteadyClock>
+class BasicRedisLock {
+ public:
+  using Options = LockOptions<Transport, Election, Reaper, Clock>;
+
+  /// A lock that builds its own connection when it is acquired, from `options.connection`, and closes it
+  /// on release. Connects to nothing yet. Throws Errc::usage for a channel that is no legal name or an
+  /// option that makes no sense.
+  explicit BasicRedisLock(std::string channel, Options options = {})
+      : BasicRedisLock(nullptr, std::move(channel), std::move(options)) {
+    static_cast<void>(Transport::make(options_.connection));  // refuses a bad address here and now
+  }
+
+  /// A lock on a connection of the caller's, shared with other locks and never closed by this one.
+  BasicRedisLock(std::shared_ptr<Transport> connection, std::string channel, Options options = {})
+      : channel_(std::move(channel)),
+        options_(std::move(options)),
+        given_(connection != nullptr),
+        notice_(options_.on_lost),
+        connection_(std::move(connection)) {
+    core::check_channel(channel_);
+    check(options_);
+    identity_ = fresh_identity();
+  }
+
+  BasicRedisLock(const BasicRedisLock&) = delete;
+  BasicRedisLock& operator=(const BasicRedisLock&) = delete;
+
+  /// Releases, if the lock is held. Waits for a running on_lost callback.
+  ~BasicRedisLock() {
+    if (inherited()) {
+      notice_.abandon_in_child();
+    } else {
+      release();
+    }
+  }
+
+  // --- acquire and release -----------------------------------------------------------------------
+
+  /// Takes the lock. Blocks until it is held or the timeout is over, plus a few milliseconds to leave
+  /// the channel. Throws AlreadyLocked when the time is over, saying who holds it; LockError with
+  /// Errc::already_held, cancelled, usage, permission, auth, connect or protocol.
+  void acquire(const AcquireOptions& how = {}) {
+    Attempt attempt = try_acquire(how);
+    if (attempt.held) return;
+    if (attempt.failure.code == Errc::busy) {
+      throw AlreadyLocked(attempt.failure.text, std::move(attempt.blockers));
+    }
+    throw LockError(attempt.failure);
+  }
+
+  /// Gives the lock back. Blocks for one round trip, at most `unavailable_timeout`; without an answer it
+  /// drops the connection instead. True if the lock was held until now; false if it had been lost, was
+  /// not held, or nobody confirmed.
+  bool release() noexcept {
+    if (inherited()) return false;
+    std::shared_ptr<HeldSession> session;
+    {
+      const std::lock_guard gate(gate_);
+      if (use_ != Use::held) return false;
+      use_ = Use::busy;
+      session = session_;
+    }
+    const bool kept = session->release(options_.unavailable_timeout);
+    session.reset();
+    end(false);
+    return kept;
+  }
+
+  /// Runs `work(std::stop_token)` or `work()` while holding the lock, and returns what it returns. The
+  /// token is stopped when the lock is lost. Throws what `acquire` and `work` throw; LockLost if the
+  /// lock was lost and `work` did not throw.
+  template <class Work>
+  decltype(auto) with(Work&& work, const AcquireOptions& how = {}) {
+    acquire(how);
+    const std::unique_ptr<BasicRedisLock, Releaser> guard(this);
+    const auto check = [this] {
+      if (!release()) ensure_held();
+    };
+    const auto run = [&]() -> decltype(auto) {
+      if constexpr (std::invocable<Work, std::stop_token>) {
+        return std::invoke(std::forward<Work>(work), stop_token());
+      } else {
+        return std::invoke(std::forward<Work>(work));
+      }
+    };
+    if constexpr (std::is_void_v<decltype(run())>) {
+      run();
+      check();
+    } else {
+      decltype(auto) result = run();
+      check();
+      return static_cast<decltype(result)>(result);
+    }
+  }
+
+  // --- Lockable, TimedLockable, SharedTimedLockable ------------------------------------------------
+
+  /// Waits as long as it takes, or until a stop is requested (Errc::cancelled). Throws as `acquire`.
+  void lock(std::stop_token stop = {}) { acquire(how(LockMode::exclusive, infinite, std::move(stop))); }
+  void lock_shared(std::stop_token stop = {}) { acquire(how(LockMode::shared, infinite, std::move(stop))); }
+
+  /// One attempt, which takes at most `unavailable_timeout` and a quarter. False if somebody else has
+  /// the lock, or if nobody could tell; throws for errors.
+  [[nodiscard]] bool try_lock() { return tries(how(LockMode::exclusive, Duration::zero(), {})); }
+  [[nodiscard]] bool try_lock_shared() { return tries(how(LockMode::shared, Duration::zero(), {})); }
+
+  /// As `acquire` with that timeout, zero and less being one attempt; false instead of AlreadyLocked.
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout,
+                                  std::stop_token stop = {}) {
+    return tries(how(LockMode::exclusive, saturated(timeout), std::move(stop)));
+  }
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& timeout,
+                                         std::stop_token stop = {}) {
+    return tries(how(LockMode::shared, saturated(timeout), std::move(stop)));
+  }
+
+  /// The same, until an instant of any clock, which is read once, when the wait begins.
+  template <class AnyClock, class Span>
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<AnyClock, Span>& deadline,
+                                    std::stop_token stop = {}) {
+    return try_lock_for(deadline - present<AnyClock>(), std::move(stop));
+  }
+  template <class AnyClock, class Span>
+  [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<AnyClock, Span>& deadline,
+                                           std::stop_token stop = {}) {
+    return try_lock_shared_for(deadline - present<AnyClock>(), std::move(stop));
+  }
+
+  /// As `release`, for guards: whether the lock had been lost is left to `lost()`.
+  void unlock() noexcept { release(); }
+  void unlock_shared() noexcept { release(); }
+
+  // --- do I still hold it? ---------------------------------------------------------------------------
+
+  /// Acquired, not released, and not known to be lost. No network.
+  [[nodiscard]] bool held() const {
+    if (inherited()) return false;
+    const std::lock_guard gate(gate_);
+    return use_ == Use::held && !notice_.lost();
+  }
+
+  /// The last hold was lost. Stays true after release, until the next acquire. No network, no lock.
+  [[nodiscard]] bool lost() const noexcept { return notice_.lost() || inherited(); }
+
+  /// Returns if the lock is held. Throws LockLost with the cause if it was lost, Errc::not_held if it was
+  /// never taken. No network.
+  void ensure_held() const {
+    if (inherited()) throw LockLost(text_of("the lock stayed with the parent process of a fork"));
+    if (const auto error = notice_.error()) throw *error;
+    if (!held()) throw LockError({Errc::not_held, text_of("the lock is not held: acquire it first")});
+  }
+
+  /// Stopped when the hold is lost, not when it is released. Belongs to the present hold, or the last.
+  [[nodiscard]] std::stop_token stop_token() const { return notice_.token(); }
+
+  // --- who is there? ---------------------------------------------------------------------------------
+
+  /// Everybody on the channel, this object included if it holds; asks from outside and disturbs nobody.
+  /// Empty if there is nobody. Blocks for two round trips, at most `timeout`. Throws LockError: Errc::busy
+  /// where somebody does not answer, or what `acquire` throws.
+  [[nodiscard]] std::vector<Holder> probe(Duration timeout = std::chrono::seconds(1)) {
+    Asker asker(connection_to_ask(), options_.clock, roll_call());
+    const auto complete = [](const core::RollCall& call) {
+      return call.complete() || call.census().reached() == 0;
+    };
+    if (!asker.wait_until(timeout, complete))
+      throw LockError(explain_silence(channel_, asker.roll_call().census()));
+    std::vector<Holder> holders;
+    for (const auto& [id, holder] : asker.roll_call().census().answers()) holders.push_back(holder);
+    return holders;
+  }
+
+  /// Is anybody answering on this channel at all? Waits up to `timeout` for its own subscription, and up
+  /// to `timeout` again for one answer. True if there is one; otherwise kills the connections that bear
+  /// this object's own name, `client_name()`, and returns false (the seed's None). It does not clean up
+  /// after others: `acquire` does that by itself.
+  bool check_or_kill_lock(std::shared_ptr<Transport> connection, Duration timeout = std::chrono::seconds(1)) {
+    Asker asker(std::move(connection), options_.clock, roll_call());
+    const auto asked = [](const core::RollCall& call) { return call.asked(); };
+    const auto answered = [](const core::RollCall& call) { return !call.census().answers().empty(); };
+    if (asker.wait_until(timeout, asked) && asker.wait_until(timeout, answered)) return true;
+    asker.line().list();
+    const auto listed = [](const core::RollCall& call) { return call.connections().has_value(); };
+    if (!asker.wait_until(timeout, listed)) return false;
+    std::vector<std::int64_t> ids;
+    for (const Connection& listed_one : *asker.roll_call().connections()) {
+      if (listed_one.name == client_name()) ids.push_back(listed_one.id);
+    }
+    asker.line().kill(ids);
+    asker.wait_until(timeout, [](const core::RollCall& call) { return call.killed(); });
+    return false;
+  }
+
+  // --- who am I? -----------------------------------------------------------------------------------
+
+  [[nodiscard]] const std::string& channel() const noexcept { return channel_; }
+  [[nodiscard]] const std::string& holder_id() const noexcept { return identity_.holder_id; }
+
+  /// What this object answers to a ping now.
+  [[nodiscard]] HolderMode mode() const {
+    const auto session = current_session();
+    if (session) return session->inspect([](const auto& participant) { return participant.mode(); });
+    return options_.mode == LockMode::shared ? HolderMode::shared : HolderMode::pending;
+  }
+
+  /// First in line while readers drain, or the exclusive holder.
+  [[nodiscard]] bool writer_elected() const {
+    const auto session = current_session();
+    return session && session->inspect([](const auto& participant) { return participant.elected(); });
+  }
+
+  /// The name of the subscribing connection while on the channel.
+  [[nodiscard]] std::string client_name() const { return core::client_name(channel_, holder_id()); }
+  /// What portalocker before 4.0 names its connections on this channel.
+  [[nodiscard]] std::string legacy_client_name() const { return core::legacy_client_name(channel_); }
+
+  /// The connection: the caller's, or the lock's own while it has one, or null.
+  [[nodiscard]] std::shared_ptr<Transport> connection() const {
+    const std::lock_guard gate(gate_);
+    return connection_;
+  }
+
+ private:
+  using HeldSession = Session<Transport, Election, Reaper, Clock>;
+  using Asker = Inquiry<Transport, Clock>;
+
+  enum class Use { free, busy, held };
+
+  struct Releaser {
+    void operator()(BasicRedisLock* lock) const noexcept { lock->release(); }
+  };
+
+  struct Attempt {
+    bool held = false;
+    Failure failure;
+    std::vector<Holder> blockers;
+  };
+
+  static AcquireOptions how(LockMode mode, Duration timeout, std::stop_token stop) {
+    return {.mode = mode, .timeout = timeout, .fail_when_locked = false, .stop = std::move(stop)};
+  }
+
+  bool tries(const AcquireOptions& how) {
+    const Attempt attempt = try_acquire(how);
+    if (!attempt.held && attempt.failure.code != Errc::busy) throw LockError(attempt.failure);
+    return attempt.held;
+  }
+
+  Attempt try_acquire(const AcquireOptions& how) {
+    check(how);
+    if (how.stop.stop_requested())
+      return {false, {Errc::cancelled, text_of("cancelled before it began")}, {}};
+    const std::shared_ptr<HeldSession> session = begin();
+    typename HeldSession::Outcome outcome;
+    try {
+      notice_.arm();
+      outcome = session->acquire(request(how), how.stop);
+    } catch (...) {
+      end(false);
+      throw;
+    }
+    const bool held = outcome.result == core::Result::acquired;
+    end(held);
+    if (options_.on_warning) {
+      for (const std::string& warning : outcome.warnings) options_.on_warning(text_of(warning));
+    }
+    if (held) return {true, {}, {}};
+    if (outcome.result != core::Result::busy) return {false, explain_failure(channel_, outcome.failure), {}};
+    return {false,
+            {Errc::busy, explain_busy(channel_, outcome.blockers, outcome.trouble, outcome.strangers)},
+            std::move(outcome.blockers)};
+  }
+
+  /// Claims the object for an attempt, and gives it a connection and an identity.
+  std::shared_ptr<HeldSession> begin() {
+    if (inherited()) throw LockError({Errc::usage, text_of(inherited_text)});
+    std::shared_ptr<HeldSession> lost;  // ends its life outside the gate
+    const std::lock_guard gate(gate_);
+    if (use_ == Use::busy || (use_ == Use::held && !notice_.lost())) {
+      throw LockError({Errc::already_held, text_of("this object has it already, or is just getting it; "
+                                                   "release it first, or use another object")});
+    }
+    if (use_ == Use::held && !given_) connection_.reset();
+    lost = std::exchange(session_, nullptr);
+    if (connection_ && connection_->foreign()) throw LockError({Errc::usage, text_of(inherited_text)});
+    if (identity_.pid != process_id()) identity_ = fresh_identity();
+    if (!connection_) connection_ = Transport::make(options_.connection);
+    session_ =
+        std::make_shared<HeldSession>(connection_,
+                                      typename HeldSession::Participant(identity_, core::Dice(random_seed()),
+                                                                        options_.election, options_.reaper),
+                                      options_.clock, notice_);
+    user_pid_ = identity_.pid;
+    use_ = Use::busy;
+    return session_;
+  }
+
+  /// The attempt, or the hold, is over; what only it needed ends outside the gate.
+  void end(bool held) {
+    std::shared_ptr<HeldSession> session;
+    std::shared_ptr<Transport> connection;
+    const std::lock_guard gate(gate_);
+    use_ = held ? Use::held : Use::free;
+    if (held) return;
+    session = std::exchange(session_, nullptr);
+    if (!given_) connection = std::exchange(connection_, nullptr);
+    user_pid_ = 0;
+  }
+
+  [[nodiscard]] core::Request request(const AcquireOptions& how) const {
+    core::Request request;
+    const Duration timeout = how.timeout.value_or(options_.timeout);
+    request.mode = how.mode.value_or(options_.mode);
+    request.once = timeout == Duration::zero();
+    request.fail_when_locked = how.fail_when_locked.value_or(options_.fail_when_locked);
+    request.check_interval = how.check_interval.value_or(options_.check_interval);
+    request.unavailable_timeout = options_.unavailable_timeout;
+    // One attempt may take as long as a probe, and a moment to look into the silence after it.
+    const Duration once = core::saturating_add(Instant{}, options_.unavailable_timeout).time_since_epoch();
+    request.deadline = core::saturating_add(
+        options_.clock.now(), request.once ? once + std::min(once / 4, infinite - once) : timeout);
+    return request;
+  }
+
+  [[nodiscard]] core::Identity fresh_identity() const {
+    return {channel_,
+            options_.holder_id.empty() ? core::Dice(random_seed()).fresh_id() : options_.holder_id,
+            host_name(),
+            process_id(),
+            options_.label,
+            options_.priority};
+  }
+
+  void check(const Options& options) const {
+    const auto positive = [this](Duration value, const char* name) {
+      if (value <= Duration::zero()) {
+        throw LockError({Errc::usage, text_of(std::string(name) + " must be more than zero")});
+      }
+    };
+    positive(options.check_interval, "check_interval");
+    positive(options.unavailable_timeout, "unavailable_timeout");
+    check_timeout(options.timeout);
+    if (!options.holder_id.empty()) core::check_holder_id(options.holder_id);
+    core::check_label(options.label);
+  }
+
+  void check(const AcquireOptions& how) const {
+    if (how.timeout) check_timeout(*how.timeout);
+    if (how.check_interval && *how.check_interval <= Duration::zero()) {
+      throw LockError({Errc::usage, text_of("check_interval must be more than zero")});
+    }
+  }
+
+  void check_timeout(Duration timeout) const {
+    if (timeout >= Duration::zero()) return;
+    throw LockError({Errc::usage, text_of("a timeout can't be negative; sublock::infinite waits for ever, "
+                                          "zero tries once")});
+  }
+
+  /// In nanoseconds, within what they can count; less than zero is zero.
+  template <class Rep, class Period>
+  Duration saturated(const std::chrono::duration<Rep, Period>& span) const {
+    const std::chrono::duration<double, std::nano> wide = span;
+    if (wide.count() >= static_cast<double>(infinite.count())) return infinite;
+    if (wide.count() > 0) return std::chrono::duration_cast<Duration>(span);
+    if (wide.count() <= 0) return Duration::zero();
+    throw LockError({Errc::usage, text_of("a timeout must be a number")});
+  }
+
+  /// The lock's own clock stands for the steady one, so that tests may stop it.
+  template <class AnyClock>
+  auto present() const {
+    if constexpr (std::same_as<AnyClock, std::chrono::steady_clock>) {
+      return options_.clock.now();
+    } else {
+      return AnyClock::now();
+    }
+  }
+
+  [[nodiscard]] std::shared_ptr<Transport> connection_to_ask() const {
+    auto connection = this->connection();
+    if (connection && connection->foreign()) throw LockError({Errc::usage, text_of(inherited_text)});
+    return connection ? connection : Transport::make(options_.connection);
+  }
+
+  [[nodiscard]] core::RollCall roll_call() const {
+    const std::string response_channel = channel_ + '-' + core::Dice(random_seed()).fresh_id();
+    return {channel_, response_channel, {holder_id(), options_.priority}};
+  }
+
+  [[nodiscard]] std::shared_ptr<HeldSession> current_session() const {
+    const std::lock_guard gate(gate_);
+    return session_;
+  }
+
+  [[nodiscard]] std::string text_of(const std::string& what) const {
+    return "channel " + detail::quoted(channel_) + ": " + what;
+  }
+
+  /// A child of a fork sees the object as it was in the parent, which goes on using it.
+  [[nodiscard]] bool inherited() const noexcept {
+    const std::int64_t user = user_pid_;
+    return user != 0 && user != process_id();
+  }
+
+  static constexpr const char* inherited_text =
+      "this object or its connection belongs to the parent process of a fork; make a new one here";
+
+  const std::string channel_;
+  const Options options_;
+  const bool given_;
+  core::Identity identity_;
+  LossNotice notice_;
+  std::atomic<std::int64_t> user_pid_ = 0;  // the process in which it is in use
+  mutable std::mutex gate_;                 // guards what follows; never held while anything blocks
+  std::shared_ptr<Transport> connection_;
+  std::shared_ptr<HeldSession> session_;
+  Use use_ = Use::free;
+};
+
+}  // namespace sublock

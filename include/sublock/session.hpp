@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Where a participant meets a transport: actions become verbs, events and time become steps. Knows when
+// to wait and for how long, and nothing of what the protocol decides, nor of what users call.
+
+#include <sublock/core/participant.hpp>
+#include <sublock/core/printable.hpp>
+#include <sublock/loss_notice.hpp>
+#include <sublock/policies.hpp>
+
+#include <boost/hana/functional/overload.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sublock {
+
+/// One lock object's place on one connection, for one attempt and the hold after it. `acquire` and
+/// `release` are called once each, by one thread at a time; the keeper may step in between.
+template <TransportPolicy Transport, ElectionPolicy Election, ReaperPolicy Reaper, ClockPolicy Clock>
+class Session final : private core::Listener {
+ public:
+  using Participant = core::Participant<Election, Reaper>;
+
+  /// `notice` must outlive the session.
+  Session(std::shared_ptr<Transport> transport, Participant participant, Clock clock, LossNotice& notice)
+      : transport_(std::move(transport)),
+        participant_(std::move(participant)),
+        clock_(std::move(clock)),
+        notice_(notice) {}
+
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Drops the ear, if there is one still.
+  ~Session() {
+    if (transport_->foreign()) {
+      // A forked child has neither the keeper nor, maybe, the mutex: it must not touch the line.
+      [[maybe_unused]] const auto* leaked = line_.release();
+      return;
+    }
+    const std::lock_guard lock(transport_->mutex());
+    line_.reset();
+  }
+
+  /// How an attempt ended, copied out of the state that may change once the mutex is free.
+  struct Outcome {
+    core::Result result = core::Result::none;
+    Failure failure;
+    std::vector<Holder> blockers;  ///< who was in the way at the last look
+    std::string trouble;           ///< what kept the last look from telling
+    std::string strangers;
+    std::vector<std::string> warnings;
+  };
+
+  /// Tries until the request's deadline, plus at most `polite_grace` for leaving the channel.
+  Outcome acquire(const core::Request& request, const std::stop_token& stop) {
+    std::unique_lock lock(transport_->mutex());
+    line_ = std::make_unique<typename Transport::Line>(transport_, static_cast<core::Listener&>(*this));
+    participant_.acquire(request, clock_.now(), actions_);
+    run(lock, stop, [&] { return polite_limit(request); });
+    const bool holds = participant_.holds() || participant_.result() == core::Result::lost;
+    if (!holds) line_.reset();
+    return {holds ? core::Result::acquired : participant_.result(),
+            participant_.failure(),
+            participant_.blockers(),
+            participant_.trouble(),
+            participant_.strangers(),
+            std::exchange(warnings_, {})};
+  }
+
+  /// Gives the lock back and waits for the confirmation, at most `at_most`; then drops the connection.
+  /// False where the lock had been lost, or where nobody confirmed that it was still ours.
+  bool release(Duration at_most) {
+    std::unique_lock lock(transport_->mutex());
+    bool kept = participant_.release(actions_);
+    if (kept) {
+      const Instant limit = core::saturating_add(clock_.now(), at_most);
+      kept = run(lock, {}, [&] { return limit; });
+      if (!kept) tell_loss("the server did not confirm the release");
+    }
+    line_.reset();
+    return kept;
+  }
+
+  /// What `look` sees of the participant, under the mutex.
+  [[nodiscard]] auto inspect(auto look) const {
+    const std::lock_guard lock(transport_->mutex());
+    return look(participant_);
+  }
+
+  [[nodiscard]] const std::shared_ptr<Transport>& transport() const { return transport_; }
+
+ private:
+  /// Leaving politely may take this much longer than the caller's deadline.
+  static constexpr Duration polite_grace = std::chrono::milliseconds(5);
+  /// Or this long after a stop was asked for.
+  static constexpr Duration polite_patience = std::chrono::milliseconds(100);
+
+  void on_event(const core::Event& event) override {
+    const bool held = participant_.holds();
+    participant_.on(event, clock_.now(), actions_);
+    if (held && participant_.result() == core::Result::lost) tell_loss(participant_.failure().text);
+    perform();
+  }
+
+  void tell_loss(const std::string& why) {
+    const core::Identity& self = participant_.identity();
+    notice_.tell(LockLost("the lock on channel '" + core::printable(self.channel) + "' was lost by holder " +
+                          self.holder_id + ": " + why + "; others may hold it now"));
+  }
+
+  /// Steps until the participant is at rest, holding or idle. False where it had not left the channel by
+  /// the limit that `limit_of_leaving` gives once the outcome is known; its connection is then dropped.
+  bool run(std::unique_lock<std::mutex>& lock, std::stop_token stop, auto limit_of_leaving) {
+    std::optional<Instant> limit;
+    for (;;) {
+      perform();
+      if (participant_.holds() || participant_.phase() == core::Phase::idle) return true;
+      Instant now = clock_.now();
+      if (!participant_.is_trying()) {
+        if (!limit) limit = limit_of_leaving();
+        if (now >= *limit) break;
+      }
+      line_->wait(lock, time_until(participant_.next_due(), limit, now), stop);
+      now = clock_.now();
+      if (stop.stop_requested()) {
+        participant_.cancel(actions_);
+        stop = {};  // heard; the rest is waiting for the good-bye
+      }
+      participant_.decide(now, actions_);
+      participant_.tick(now, actions_);
+      participant_.decide(now, actions_);
+    }
+    participant_.abandon(actions_);
+    perform();
+    return false;
+  }
+
+  static Duration time_until(std::optional<Instant> due, std::optional<Instant> limit, Instant now) {
+    if (!due && !limit) return Duration::max();
+    const Instant next = std::min(due.value_or(Instant::max()), limit.value_or(Instant::max()));
+    return std::max(next - now, Duration::zero());
+  }
+
+  [[nodiscard]] Instant polite_limit(const core::Request& request) const {
+    const Instant now = clock_.now();
+    const Instant patient = std::min(core::saturating_add(now, polite_patience), request.deadline);
+    return std::max(patient, core::saturating_add(now, polite_grace));
+  }
+
+  /// Verbs never call back before they return, so the list does not grow under our feet.
+  void perform() {
+    namespace action = core::action;
+    const auto verb = boost::hana::overload(
+        [&](const action::Open&) { line_->open(); }, [&](const action::Close&) { line_->close(); },
+        [&](const action::Join& join) { line_->join(join.channel, join.response_channel, join.client_name); },
+        [&](const action::Listen& listen) { line_->listen(listen.channel); },
+        [&](const action::Ping& ping) { line_->ping(ping.channel, ping.response_channel, ping.payload); },
+        [&](const action::Publish& publish) { line_->publish(publish.channel, publish.payload); },
+        [&](const action::Count& count) { line_->count(count.channel); },
+        [&](const action::List&) { line_->list(); }, [&](const action::Kill& kill) { line_->kill(kill.ids); },
+        [&](const action::Leave&) { line_->leave(); },
+        [&](const action::Warn& warn) { warnings_.push_back(warn.text); });
+    for (const core::Action& action : actions_) std::visit(verb, action);
+    actions_.clear();
+  }
+
+  std::shared_ptr<Transport> transport_;
+  Participant participant_;
+  Clock clock_;
+  LossNotice& notice_;
+  std::unique_ptr<typename Transport::Line> line_;
+  std::vector<core::Action> actions_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace sublock

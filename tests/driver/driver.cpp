@@ -64,7 +64,7 @@ class Driver {
   explicit Driver(const Arguments& arguments)
       : arguments_(arguments), options_(options_from(arguments)), lock_(arguments.channel, options_) {
     if (!arguments.overlap_key.empty())
-      overlap_.emplace(arguments.overlap_key, arguments.url, arguments.user, arguments.password);
+      overlap_.emplace(arguments.overlap_key, sublock::hiredis::endpoint_of(options_.connection));
   }
 
   Outcome run() {

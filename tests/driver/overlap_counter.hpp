@@ -4,12 +4,14 @@
 // An outside opinion on exclusion: a key that is one higher for each process that believes it holds.
 // A plain connection of its own, since the lock must not be asked whether it is right.
 
+#include <sublock/transport/hiredis/connection_options.hpp>
+
 #include <hiredis/hiredis.h>
 
-#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,14 +26,14 @@ namespace driver {
 /// Nothing here throws: a count that can't be had is left out, and the driver goes on. Not thread-safe.
 class OverlapCounter {
  public:
-  OverlapCounter(std::string key, std::string url, std::string user, std::string password)
-      : key_(std::move(key)), url_(std::move(url)), user_(std::move(user)), password_(std::move(password)) {}
+  OverlapCounter(std::string key, sublock::hiredis::Endpoint server)
+      : key_(std::move(key)), server_(std::move(server)) {}
 
   /// INCR. How many are inside now, as far as it could be learnt. Blocks up to about 4 s.
   [[nodiscard]] std::optional<long long> enter() {
     const QuietSignals quiet;
     const auto count = change("INCR", std::chrono::seconds(2));
-    counted_in_ = count ? server_ : std::nullopt;
+    counted_in_ = count ? run_id_ : std::nullopt;
     return count;
   }
 
@@ -87,10 +89,12 @@ class OverlapCounter {
   std::optional<long long> change(std::string_view command, std::chrono::milliseconds patience) {
     for (int attempt = 0; attempt < 2; ++attempt) {
       if (!usable() && !connect(patience)) return std::nullopt;
-      if (counted_in_ && counted_in_ != server_) return std::nullopt;
+      if (counted_in_ && counted_in_ != run_id_) return std::nullopt;
       if (const Reply reply = ask(command, key_))
         return reply->type == REDIS_REPLY_INTEGER ? std::optional<long long>(reply->integer) : std::nullopt;
+      const bool unanswered = context_->err == REDIS_ERR_IO && errno == EAGAIN;
       context_.reset();
+      if (unanswered) break;  // it may have been carried out: once more could count twice
     }
     return std::nullopt;
   }
@@ -106,47 +110,27 @@ class OverlapCounter {
 
   bool connect(std::chrono::milliseconds patience) {
     const timeval limit{patience.count() / 1000, patience.count() % 1000 * 1000};
-    open(limit);
+    context_.reset(server_.host.empty()
+                       ? ::redisConnectUnixWithTimeout(server_.path.c_str(), limit)
+                       : ::redisConnectWithTimeout(server_.host.c_str(), server_.port, limit));
     if (!context_ || context_->err != 0 || ::redisSetTimeout(context_.get(), limit) != REDIS_OK) {
       context_.reset();
       return false;
     }
-    if (!password_.empty() && user_.empty()) static_cast<void>(ask(std::string_view("AUTH"), password_));
-    if (!user_.empty()) static_cast<void>(ask(std::string_view("AUTH"), user_, password_));
-    server_ = run_id();
+    using Word = std::string_view;
+    if (!server_.user.empty()) {
+      static_cast<void>(ask(Word("AUTH"), server_.user, *server_.password));
+    } else if (server_.password) {
+      static_cast<void>(ask(Word("AUTH"), *server_.password));
+    }
+    if (server_.database != 0) static_cast<void>(ask(Word("SELECT"), std::to_string(server_.database)));
+    run_id_ = ask_run_id();
     if (context_->err != 0) context_.reset();
     return context_ != nullptr;
   }
 
-  /// unix:///path, or redis://[user[:password]@]host[:port][/…]
-  void open(const timeval& limit) {
-    std::string_view rest = url_;
-    if (const std::string_view unix_scheme = "unix://"; rest.starts_with(unix_scheme)) {
-      const std::string path(rest.substr(unix_scheme.size()));
-      context_.reset(::redisConnectUnixWithTimeout(path.c_str(), limit));
-      return;
-    }
-    rest.remove_prefix(std::min(rest.size(), rest.find("://") + 3));
-    rest = rest.substr(0, rest.find('/'));
-    if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
-      const std::string_view who = rest.substr(0, at);
-      const std::size_t colon = who.find(':');
-      if (user_.empty()) user_ = who.substr(0, colon);
-      if (password_.empty() && colon != std::string_view::npos) password_ = who.substr(colon + 1);
-      rest.remove_prefix(at + 1);
-    }
-    int port = 6379;
-    const std::size_t colon = rest.rfind(':');
-    if (colon != std::string_view::npos && rest.find(']', colon) == std::string_view::npos) {
-      port = std::atoi(std::string(rest.substr(colon + 1)).c_str());
-      rest = rest.substr(0, colon);
-    }
-    if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
-    context_.reset(::redisConnectWithTimeout(std::string(rest).c_str(), port, limit));
-  }
-
   /// New for every start of a server. Empty where we may not ask, and then taken for the same.
-  [[nodiscard]] std::string run_id() {
+  [[nodiscard]] std::string ask_run_id() {
     const Reply reply = ask(std::string_view("INFO"), std::string_view("server"));
     if (!reply || reply->str == nullptr) return {};
     const std::string_view info(reply->str, static_cast<std::size_t>(reply->len));
@@ -156,11 +140,9 @@ class OverlapCounter {
   }
 
   std::string key_;
-  std::string url_;
-  std::string user_;
-  std::string password_;
+  sublock::hiredis::Endpoint server_;
   std::unique_ptr<redisContext, Free> context_;
-  std::optional<std::string> server_;      ///< run id of the server we are connected to
+  std::optional<std::string> run_id_;      ///< run id of the server we are connected to
   std::optional<std::string> counted_in_;  ///< run id of the server that has counted us
 };
 

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+
+// Every public header, in the second of two translation units that are linked together.
+
+#include "compile/odr.hpp"
+
+const std::error_category& category_seen_by_b() { return sublock::category(); }

@@ -83,9 +83,7 @@ class Census {
   /// Everybody's answers but our own, by id.
   [[nodiscard]] const std::map<std::string, Holder>& answers() const { return answers_; }
 
-  [[nodiscard]] bool has_answered(const std::string& holder_id) const {
-    return answers_.contains(holder_id);
-  }
+  [[nodiscard]] bool has_answered(const std::string& holder_id) const { return answers_.contains(holder_id); }
 
   [[nodiscard]] bool any_of(auto predicate) const {
     return std::ranges::any_of(answers_, [&](const auto& entry) { return predicate(entry.second); });
@@ -97,6 +95,21 @@ class Census {
     for (const auto& [id, answer] : answers_) ids.insert(id);
     if (echoed_) ids.insert(self_);
     return {ids.begin(), ids.end()};
+  }
+
+  /// All of it, in a canonical form.
+  [[nodiscard]] std::string state_key() const {
+    std::string key = "|" + std::to_string(reached_ ? static_cast<long>(*reached_) : -1L) + '.' +
+                      std::to_string(strangers_) + (echoed_ ? 'e' : '-') + (forged_ ? 'f' : '-') +
+                      (overheard_ ? 'o' : '-');
+    for (const auto& [id, answer] : answers_) {
+      key += id;
+      key += name_of(answer.mode);
+      key += answer.elected.value_or(false) ? 'E' : '-';
+      key += answer.leaving ? 'L' : '-';
+      key += answer.held_for ? 'H' : '-';
+    }
+    return key;
   }
 
   friend bool operator==(const Census&, const Census&) = default;

@@ -5,71 +5,24 @@
 // no thread, no clock, no random device. What it says of itself, what it decides and what it promised to
 // whom are one state, so whoever steps it must hold one mutex around every call (R2).
 
-#include <sublock/core/census.hpp>
-#include <sublock/core/dice.hpp>
-#include <sublock/core/event.hpp>
-#include <sublock/core/name.hpp>
+#include <sublock/core/attempt.hpp>
 #include <sublock/core/rules.hpp>
-#include <sublock/core/timers.hpp>
-#include <sublock/core/verdict.hpp>
+#include <sublock/core/suspicion.hpp>
 #include <sublock/core/wire.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace sublock::core {
 
-/// Who takes part; fixed for the object's life.
-struct Identity {
-  std::string channel;
-  std::string holder_id;
-  std::string host;
-  std::int64_t pid = 0;
-  std::string label;
-  std::int64_t priority = 0;
-};
-
-/// What one attempt is allowed to cost.
-struct Request {
-  LockMode mode = LockMode::exclusive;
-  Instant deadline = Instant::max();
-  Duration check_interval = std::chrono::milliseconds(250);
-  Duration unavailable_timeout = std::chrono::seconds(1);
-  bool once = false;              ///< don't wait: give up on the first look that doesn't lead to the lock
-  bool fail_when_locked = false;  ///< give up once it is certain that somebody else has it
-};
-
-enum class Phase : std::uint8_t {
-  idle,       ///< not trying
-  opening,    ///< waiting for an ear
-  joining,    ///< waiting for the join to be confirmed
-  tuning,     ///< joined; waiting for the next response channel
-  probing,    ///< joined; waiting for answers
-  examining,  ///< joined; waiting for the list of connections
-  killing,    ///< joined; waiting for the kill to be confirmed
-  resting,    ///< joined; will ask again in a moment
-  holding,    ///< has the lock
-  leaving,    ///< waiting for the unsubscribe to be confirmed
-  waiting,    ///< not joined; will try again in a moment
-};
-
-/// How the last attempt, or the hold after it, ended.
-enum class Result : std::uint8_t { none, acquired, busy, failed, cancelled, released, lost };
-
 template <ElectionPolicy Election, ReaperPolicy Reaper, Rules rules = Rules{}>
-class Participant {
+class Participant : public Attempt {
  public:
-  using Actions = std::vector<Action>;
-
-  Participant(Identity identity, Dice dice, Election election = {}, Reaper reaper = {})
-      : identity_(std::move(identity)),
-        dice_(dice),
-        election_(std::move(election)),
-        reaper_(std::move(reaper)) {}
+  explicit Participant(Identity identity, Dice dice, Election election = {}, Reaper reaper = {})
+      : Attempt(std::move(identity), dice), election_(std::move(election)), reaper_(std::move(reaper)) {}
 
   // --- what the caller wants ---------------------------------------------------------------------
 
@@ -109,9 +62,6 @@ class Participant {
     open_ = false;
     end(phase_ == Phase::leaving ? after_leaving_ : Result::lost, failure_);
   }
-
-  /// The line is gone, and with it the ear: the next attempt opens another.
-  void unplug() { open_ = false; }
 
   // --- what happens ------------------------------------------------------------------------------
 
@@ -154,62 +104,7 @@ class Participant {
     }
   }
 
-  // --- what is known -----------------------------------------------------------------------------
-
-  [[nodiscard]] Phase phase() const { return phase_; }
-  [[nodiscard]] bool holds() const { return phase_ == Phase::holding; }
-  [[nodiscard]] Result result() const { return result_; }
-  /// Why the attempt failed, or the lock was lost.
-  [[nodiscard]] const Failure& failure() const { return failure_; }
-  /// Who was in the way at the last look.
-  [[nodiscard]] const std::vector<Holder>& blockers() const { return blockers_; }
-  /// What kept the last look from telling; empty where it told.
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
-  /// Subscribers that were found to be no participants; empty where there were none.
-  [[nodiscard]] const std::string& strangers() const { return strangers_; }
-  [[nodiscard]] bool elected() const { return elected_; }
-  [[nodiscard]] const Identity& identity() const { return identity_; }
-  [[nodiscard]] const Timers& timers() const { return timers_; }
-
-  /// What an answer would say now.
-  [[nodiscard]] HolderMode mode() const {
-    if (phase_ == Phase::leaving) return HolderMode::pending;
-    if (request_.mode == LockMode::shared) return reader_mode();
-    return holds() ? HolderMode::exclusive : HolderMode::pending;
-  }
-
-  /// Trying for the lock, and not yet done.
-  [[nodiscard]] bool is_trying() const {
-    switch (phase_) {
-      case Phase::idle:
-      case Phase::holding: return false;
-      case Phase::leaving: return after_leaving_ == Result::none;
-      default: return true;
-    }
-  }
-
-  /// Subscribed to the channel, as far as we know.
-  [[nodiscard]] bool joined() const {
-    switch (phase_) {
-      case Phase::idle:
-      case Phase::opening:
-      case Phase::waiting: return false;
-      default: return true;
-    }
-  }
-
  private:
-  /// How long a forged answer may take to give itself away where others listen by pattern.
-  static constexpr Duration overheard_grace = std::chrono::milliseconds(10);
-  /// portalocker 4.0 and 4.1 need a moment between promoting themselves and saying so.
-  static constexpr Duration lag_of_old_peers = std::chrono::milliseconds(20);
-  /// How soon one who stands looks again; doubled at each look, up to the check interval.
-  static constexpr Duration first_rest = std::chrono::milliseconds(4);
-  /// How long to go on against a server that has never once answered this object.
-  static constexpr Duration first_contact = std::chrono::seconds(5);
-  /// Writers kept from the pings heard during one probe; more are one unknown writer.
-  static constexpr std::size_t heard_max = 1024;
-
   // --- events ------------------------------------------------------------------------------------
 
   void handle(const event::Opened&, Instant, Actions& out) {
@@ -223,7 +118,7 @@ class Participant {
     if constexpr (!rules.count_in_join) {
       out.emplace_back(action::Count{identity_.channel});
     } else if (joined.count == 1U) {
-      hold(now);  // before any ping can be answered: whoever joins later reads that (R2)
+      claim(now);  // before any ping can be answered: whoever joins later reads that (R2)
     } else {
       ping(now, out);
     }
@@ -249,7 +144,7 @@ class Participant {
 
   void handle(const event::Counted& counted, Instant now, Actions& out) {
     if constexpr (!rules.count_in_join) {
-      if (phase_ == Phase::joining) return counted.count == 1 ? hold(now) : ping(now, out);
+      if (phase_ == Phase::joining) return counted.count == 1 ? claim(now) : ping(now, out);
     }
     // Whoever has gone without an answer won't give one: ask those who are left.
     const bool somebody_left = census_.reached() && counted.count < *census_.reached();
@@ -261,9 +156,7 @@ class Participant {
   }
 
   void handle(const event::Killed&, Instant, Actions& out) {
-    if (phase_ != Phase::killing) return;
-    timers_.disarm_steps();
-    look(out);
+    if (phase_ == Phase::killing) start_over(out);
   }
 
   void handle(const event::Left&, Instant now, Actions&) {
@@ -284,7 +177,7 @@ class Participant {
       case Verb::list:
       case Verb::kill:
         if (phase_ != Phase::examining && phase_ != Phase::killing) return;
-        trouble_ = silence() + ", and nobody could look into it: " + refused.failure.text;
+        trouble_ = describe_silence(census_) + ", and nobody could look into it: " + refused.failure.text;
         return step_back(now, out);
       case Verb::count:
       case Verb::leave: return;
@@ -314,7 +207,7 @@ class Participant {
     }
     if (!joined() || (phase_ == Phase::leaving && !rules.answer_while_leaving)) return;
     if (rules.pinger_is_candidate && !ping.waiting) remember(ping);
-    out.emplace_back(action::Publish{ping.response_channel, encode_reply(describe_self(now))});
+    out.emplace_back(action::Publish{ping.response_channel, encode_reply(describe_self(told_mode(), now))});
     announced_ = true;
   }
 
@@ -328,39 +221,12 @@ class Participant {
     }
   }
 
-  [[nodiscard]] Holder describe_self(Instant now) const {
-    Holder self;
-    self.holder_id = identity_.holder_id;
-    self.mode = announced_ ? mode() : HolderMode::pending;
-    self.leaving = phase_ == Phase::leaving;
-    self.elected = elected_ && announced_ && !self.leaving;
-    self.sublock = true;
-    self.host = identity_.host;
-    self.pid = identity_.pid;
-    self.label = identity_.label;
-    self.priority = identity_.priority;
-    if (holds()) self.held_for = std::chrono::duration_cast<std::chrono::milliseconds>(now - held_since_);
-    return self;
-  }
-
-  [[nodiscard]] HolderMode reader_mode() const {
-    return rules.readers_are_shared || holds() ? HolderMode::shared : HolderMode::pending;
+  [[nodiscard]] HolderMode told_mode() const {
+    const bool hides = !announced_ || (!rules.readers_are_shared && !holds());
+    return hides ? HolderMode::pending : mode();
   }
 
   // --- asking ------------------------------------------------------------------------------------
-
-  void start_try(Actions& out) {
-    if (open_) return join(out);
-    phase_ = Phase::opening;
-    out.emplace_back(action::Open{});
-  }
-
-  void join(Actions& out) {
-    response_channel_ = fresh_response_channel();
-    phase_ = Phase::joining;
-    out.emplace_back(action::Join{identity_.channel, response_channel_,
-                                  client_name(identity_.channel, identity_.holder_id)});
-  }
 
   /// Asks once more, on a response channel of its own (R5).
   void look(Actions& out) {
@@ -383,7 +249,7 @@ class Participant {
     ping.response_channel = response_channel_;
     ping.sublock = true;
     ping.from = self();
-    ping.mode = mode();
+    ping.mode = told_mode();
     out.emplace_back(action::Ping{identity_.channel, response_channel_, encode(ping)});
   }
 
@@ -399,13 +265,18 @@ class Participant {
     const Verdict verdict = judge();
     looked_twice_ = verdict == Verdict::ask_twice;
     switch (verdict) {
-      case Verdict::hold: return hold(now);
+      case Verdict::hold: return claim(now);
       case Verdict::give_way: return give_way(out);
       case Verdict::ask_again: return start_over(out);
       case Verdict::ask_later:
       case Verdict::ask_twice: return rest(lag_of_old_peers, now);
       case Verdict::stand: return stand(now, out);
     }
+  }
+
+  void claim(Instant now) {
+    hold(now);
+    announced_ = rules.hold_before_answering;
   }
 
   [[nodiscard]] Verdict judge() const {
@@ -417,15 +288,6 @@ class Participant {
   [[nodiscard]] bool somebody_is_first() const {
     if (request_.mode == LockMode::shared) return judge_reader(census_) == Verdict::give_way;
     return rules.first_in_order_claims && names_a_first(election_, writer(), census_, heard_);
-  }
-
-  void hold(Instant now) {
-    phase_ = Phase::holding;
-    result_ = Result::acquired;
-    held_since_ = now;
-    announced_ = rules.hold_before_answering;
-    timers_ = {};
-    elected_ = request_.mode == LockMode::exclusive;
   }
 
   /// First in line, while readers hold: stays joined, which keeps new readers out (R9).
@@ -440,49 +302,9 @@ class Participant {
     rest_ = std::min(rest_ * 2, std::max(request_.check_interval, first_rest));
   }
 
-  void rest(Duration pause, Instant now) {
-    phase_ = Phase::resting;
-    timers_.disarm_steps();
-    timers_.arm(Timer::again, saturating_add(now, pause));
-  }
-
   void start_over(Actions& out) {
     timers_.disarm_steps();
     look(out);
-  }
-
-  /// Somebody else has it, or comes first.
-  void give_way(Actions& out) {
-    note_blockers();
-    trouble_.clear();
-    if (request_.once || request_.fail_when_locked) return finish(Result::busy, {}, out);
-    leave(Result::none, out);
-  }
-
-  /// Nobody can tell: whoever stands keeps his place, everybody else leaves and tries later.
-  void step_back(Instant now, Actions& out) {
-    note_blockers();
-    suspects_.clear();
-    if (elected_) return rest(request_.check_interval, now);
-    if (request_.once) return finish(Result::busy, {}, out);
-    leave(Result::none, out);
-  }
-
-  /// The server refused a question on a channel we have joined.
-  void step_aside(const Failure& failure, Instant now, Actions& out) {
-    if (!is_transient(failure.code)) return finish(Result::failed, failure, out);
-    trouble_ = failure.text;
-    rest(std::min(request_.check_interval, lag_of_old_peers), now);
-  }
-
-  /// Not joined any more, or never was: tries again, or gives up where that is no use.
-  void fall_back(const Failure& failure, Instant now) {
-    const bool never_reached = !contacted_ && now - started_ >= first_contact;
-    if (!is_transient(failure.code) || never_reached) return end(Result::failed, failure);
-    failure_ = failure;
-    const bool was_open = phase_ != Phase::opening;
-    // A connection that had gone stale is no reason to wait; one that can't be had is.
-    wait(was_open && losses_++ == 0 ? Duration::zero() : dice_.jittered(request_.check_interval), now);
   }
 
   // --- looking into silence (R12) ----------------------------------------------------------------
@@ -497,7 +319,7 @@ class Participant {
       census_.discount_strangers();
       return conclude(now, out);
     }
-    trouble_ = silence();
+    trouble_ = describe_silence(census_);
     if (!suspects_.empty()) return kill_the_silent(now, out);
     if constexpr (!Reaper::asks) return step_back(now, out);
     phase_ = Phase::examining;
@@ -506,20 +328,15 @@ class Participant {
   }
 
   void examine(const std::vector<Connection>& connections, Instant now, Actions& out) {
-    const std::string own_name = client_name(identity_.channel, identity_.holder_id);
-    if (std::ranges::count(connections, own_name, &Connection::name) > 1) {
+    if (has_twin(identity_, connections)) {
       trouble_ = "another connection uses the holder id " + identity_.holder_id;
       return step_back(now, out);
     }
-    const std::string name = name_prefix(identity_.channel);
-    const std::vector<std::string> answered = census_.answered();
-    suspects_ = reaper_.examine({name, answered, census_.legacy_answered(), connections}).suspects;
+    suspects_ = find_suspects(reaper_, identity_, census_, connections);
     if (suspects_.empty()) return dismiss_strangers(now, out);
-    trouble_ = silence();
     if (request_.once) return step_back(now, out);
     if constexpr (!rules.kill_only_asked_twice) return kill_the_silent(now, out);
-    timers_.disarm_steps();
-    look(out);
+    start_over(out);
   }
 
   /// Everybody named for this channel has answered, so the rest own nothing.
@@ -527,60 +344,24 @@ class Participant {
     census_.discount_strangers();
     phase_ = Phase::probing;
     timers_.disarm_steps();
-    if (census_.strangers() > 0) {
-      std::string text = std::to_string(census_.strangers()) +
-                         " subscribers of the channel neither answer nor are named as holders; somebody "
-                         "runs SUBSCRIBE on it";
-      if (strangers_ != text) out.emplace_back(action::Warn{text});
-      strangers_ = std::move(text);
+    if (census_.strangers() > 0 && strangers_.empty()) {
+      strangers_ = describe_strangers(census_);
+      out.emplace_back(action::Warn{strangers_});
     }
-    if (census_.standing() == Census::Standing::complete) conclude(now, out);
+    trouble_.clear();
+    decide(now, out);
   }
 
   void kill_the_silent(Instant now, Actions& out) {
+    const Suspects silent = silent_again(std::exchange(suspects_, {}), census_);
+    if (silent.empty()) return start_over(out);
     action::Kill kill;
-    std::string names;
-    for (const Diagnosis::Suspect& suspect : suspects_) {
-      const bool answered =
-          suspect.holder_id.empty() ? census_.legacy_answered() : census_.has_answered(suspect.holder_id);
-      if (answered) continue;
-      kill.ids.push_back(suspect.connection_id);
-      names += ' ' + (suspect.holder_id.empty() ? "of an old protocol" : suspect.holder_id);
-    }
-    suspects_.clear();
-    timers_.disarm_steps();
-    if (kill.ids.empty()) return look(out);
+    for (const Diagnosis::Suspect& suspect : silent) kill.ids.push_back(suspect.connection_id);
     phase_ = Phase::killing;
+    timers_.disarm_steps();
     be_patient(now);
-    out.emplace_back(action::Warn{"asked twice and silent twice, so its connection is killed:" + names});
+    out.emplace_back(action::Warn{describe_kill(silent)});
     out.emplace_back(std::move(kill));
-  }
-
-  [[nodiscard]] std::string silence() const {
-    return std::to_string(census_.missing()) + " of " + std::to_string(census_.reached().value_or(0)) +
-           " subscribers did not answer in time";
-  }
-
-  // --- leaving -----------------------------------------------------------------------------------
-
-  void leave(Result then, Actions& out) {
-    phase_ = Phase::leaving;
-    after_leaving_ = then;
-    timers_.disarm_steps();
-    if (then != Result::none) timers_ = {};
-    out.emplace_back(action::Leave{});
-  }
-
-  void arrive_outside(Instant now) {
-    if (after_leaving_ != Result::none) return end(after_leaving_, failure_);
-    wait(dice_.jittered(request_.check_interval), now);
-  }
-
-  void wait(Duration pause, Instant now) {
-    phase_ = Phase::waiting;
-    forget_the_try();
-    timers_.disarm_steps();
-    timers_.arm(Timer::again, saturating_add(now, pause));
   }
 
   void go_on(Instant, Actions& out) {
@@ -589,100 +370,12 @@ class Participant {
     overheard_long_enough_ = true;
   }
 
-  void run_out_of_time(Actions& out) {
-    const bool unanswered = phase_ == Phase::joining || phase_ == Phase::opening;
-    if (failure_.text.empty() && unanswered) {
-      failure_ = {Errc::connect, "the server accepts connections but does not answer"};
-    }
-    const bool unreachable = !failure_.text.empty() && failure_.code != Errc::busy;
-    if (!unreachable && !failure_.text.empty()) trouble_ = failure_.text;
-    finish(unreachable ? Result::failed : Result::busy, failure_, out);
-  }
-
-  /// Ends the attempt from wherever it is, politely.
-  void finish(Result result, const Failure& failure, Actions& out) {
-    switch (phase_) {
-      case Phase::opening: out.emplace_back(action::Close{}); [[fallthrough]];
-      case Phase::idle:
-      case Phase::waiting: return end(result, failure);
-      default: break;
-    }
-    failure_ = failure;
-    if (phase_ != Phase::leaving) return leave(result, out);
-    after_leaving_ = result;
-    timers_ = {};
-  }
-
-  void end(Result result, const Failure& failure) {
-    phase_ = Phase::idle;
-    result_ = result;
-    failure_ = failure;
-    timers_ = {};
-    forget_the_try();
-  }
-
-  // --- small helpers -----------------------------------------------------------------------------
-
-  void forget_the_try() {
-    elected_ = false;
-    looked_twice_ = false;
-    announced_ = true;
-    rest_ = first_rest;
-    suspects_.clear();
-    census_ = {};
-    heard_ = {};
-  }
-
-  void note_blockers() {
-    blockers_.clear();
-    for (const auto& [id, answer] : census_.answers()) blockers_.push_back(answer);
-    failure_ = {};
-  }
-
-  void be_patient(Instant now) {
-    timers_.arm(Timer::patience, saturating_add(now, request_.unavailable_timeout));
-  }
-
-  [[nodiscard]] Duration recount_interval() const {
-    return std::min(request_.check_interval, request_.unavailable_timeout / 4);
-  }
-
-  [[nodiscard]] std::string fresh_response_channel() { return identity_.channel + '-' + dice_.fresh_id(); }
-
   [[nodiscard]] Candidate self() const { return {identity_.holder_id, identity_.priority}; }
   [[nodiscard]] WriterStanding writer() const { return {self(), elected_, looked_twice_}; }
 
-  [[nodiscard]] static bool is_transient(Errc code) { return code == Errc::connect || code == Errc::busy; }
-
-  Identity identity_;
-  Dice dice_;
   [[no_unique_address]] Election election_;
   [[no_unique_address]] Reaper reaper_;
-
-  Request request_;
-  Phase phase_ = Phase::idle;
-  Result result_ = Result::none;
-  Result after_leaving_ = Result::none;
-  Timers timers_;
-  Instant started_;
-  Instant held_since_;
-  bool open_ = false;       // the line has an ear
-  bool contacted_ = false;  // the server has answered this object at least once
-  bool elected_ = false;
-  bool looked_twice_ = false;
-  bool overheard_long_enough_ = false;
-  bool announced_ = true;
-  int losses_ = 0;
-  std::size_t join_count_ = 0;
-  Duration rest_ = first_rest;
-  std::string response_channel_;
-  Census census_;
-  HeardPings heard_;
-  std::vector<Diagnosis::Suspect> suspects_;
-  Failure failure_;
-  std::string trouble_;
-  std::string strangers_;
-  std::vector<Holder> blockers_;
+  bool announced_ = true;  // false only where R2 is switched off
 };
 
 }  // namespace sublock::core

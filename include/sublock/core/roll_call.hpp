@@ -20,7 +20,9 @@ class RollCall {
   using Actions = std::vector<Action>;
 
   RollCall(std::string channel, std::string response_channel, Candidate asker)
-      : channel_(std::move(channel)), response_channel_(std::move(response_channel)), asker_(std::move(asker)) {}
+      : channel_(std::move(channel)),
+        response_channel_(std::move(response_channel)),
+        asker_(std::move(asker)) {}
 
   static void start(Actions& out) { out.emplace_back(action::Open{}); }
 

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The state of a participant, and the moves that need no policy: going to the channel, away from it, and
+// waiting between. Which move is made when is decided in participant.hpp.
+
+#include <sublock/core/census.hpp>
+#include <sublock/core/dice.hpp>
+#include <sublock/core/event.hpp>
+#include <sublock/core/name.hpp>
+#include <sublock/core/request.hpp>
+#include <sublock/core/suspicion.hpp>
+#include <sublock/core/timers.hpp>
+#include <sublock/core/verdict.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sublock::core {
+
+class Attempt {
+ public:
+  using Actions = std::vector<Action>;
+
+  [[nodiscard]] Phase phase() const { return phase_; }
+  [[nodiscard]] bool holds() const { return phase_ == Phase::holding; }
+  [[nodiscard]] Result result() const { return result_; }
+  /// Why the attempt failed, or the lock was lost.
+  [[nodiscard]] const Failure& failure() const { return failure_; }
+  /// Who was in the way at the last look.
+  [[nodiscard]] const std::vector<Holder>& blockers() const { return blockers_; }
+  /// What kept the last look from telling; empty where it told.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  /// Subscribers that were found to be no participants; empty where there were none.
+  [[nodiscard]] const std::string& strangers() const { return strangers_; }
+  [[nodiscard]] bool elected() const { return elected_; }
+  [[nodiscard]] const Identity& identity() const { return identity_; }
+  [[nodiscard]] const Timers& timers() const { return timers_; }
+
+  /// What an answer would say now.
+  [[nodiscard]] HolderMode mode() const {
+    if (phase_ == Phase::leaving) return HolderMode::pending;
+    if (request_.mode == LockMode::shared) return HolderMode::shared;
+    return holds() ? HolderMode::exclusive : HolderMode::pending;
+  }
+
+  /// Trying for the lock, and not yet done.
+  [[nodiscard]] bool is_trying() const {
+    switch (phase_) {
+      case Phase::idle:
+      case Phase::holding: return false;
+      case Phase::leaving: return after_leaving_ == Result::none;
+      default: return true;
+    }
+  }
+
+  /// Subscribed to the channel, as far as we know.
+  [[nodiscard]] bool joined() const {
+    switch (phase_) {
+      case Phase::idle:
+      case Phase::opening:
+      case Phase::waiting: return false;
+      default: return true;
+    }
+  }
+
+  /// Everything that decides what comes next, in a canonical form that leaves out times, texts and dice:
+  /// for a search that must know where it has been.
+  [[nodiscard]] std::string state_key() const {
+    std::string key;
+    const auto put = [&key](auto value) { key += std::to_string(static_cast<std::int64_t>(value)) + ','; };
+    put(phase_), put(result_), put(after_leaving_), put(request_.mode), put(request_.once);
+    put(request_.fail_when_locked), put(open_), put(contacted_), put(elected_), put(looked_twice_);
+    put(overheard_long_enough_), put(losses_ > 0), put(join_count_), put(heard_.unknown_writer);
+    for (std::size_t i = 0; i < Timers::count; ++i) put(timers_.armed(static_cast<Timer>(i)));
+    for (const Candidate& writer : heard_.writers) key += writer.holder_id + '/';
+    for (const Diagnosis::Suspect& suspect : suspects_) put(suspect.connection_id);
+    return key + response_channel_ + census_.state_key();
+  }
+
+ protected:
+  /// How long a forged answer may take to give itself away where others listen by pattern.
+  static constexpr Duration overheard_grace = std::chrono::milliseconds(10);
+  /// portalocker 4.0 and 4.1 need a moment between promoting themselves and saying so.
+  static constexpr Duration lag_of_old_peers = std::chrono::milliseconds(20);
+  /// How soon one who stands looks again; doubled at each look, up to the check interval.
+  static constexpr Duration first_rest = std::chrono::milliseconds(4);
+  /// How long to go on against a server that has never once answered this object.
+  static constexpr Duration first_contact = std::chrono::seconds(5);
+  /// Writers kept from the pings heard during one probe; more are one unknown writer.
+  static constexpr std::size_t heard_max = 1024;
+
+  Attempt(Identity identity, Dice dice) : identity_(std::move(identity)), dice_(dice) {}
+
+  // --- going there -------------------------------------------------------------------------------
+
+  void start_try(Actions& out) {
+    if (open_) return join(out);
+    phase_ = Phase::opening;
+    out.emplace_back(action::Open{});
+  }
+
+  void join(Actions& out) {
+    response_channel_ = fresh_response_channel();
+    phase_ = Phase::joining;
+    out.emplace_back(action::Join{identity_.channel, response_channel_,
+                                  client_name(identity_.channel, identity_.holder_id)});
+  }
+
+  void hold(Instant now) {
+    phase_ = Phase::holding;
+    result_ = Result::acquired;
+    held_since_ = now;
+    timers_ = {};
+    elected_ = request_.mode == LockMode::exclusive;
+  }
+
+  [[nodiscard]] Holder describe_self(HolderMode told, Instant now) const {
+    Holder self;
+    self.holder_id = identity_.holder_id;
+    self.mode = told;
+    self.leaving = phase_ == Phase::leaving;
+    self.elected = told == HolderMode::exclusive || (elected_ && !holds() && !self.leaving);
+    self.sublock = true;
+    self.host = identity_.host;
+    self.pid = identity_.pid;
+    self.label = identity_.label;
+    self.priority = identity_.priority;
+    if (holds()) self.held_for = std::chrono::duration_cast<std::chrono::milliseconds>(now - held_since_);
+    return self;
+  }
+
+  // --- not getting it ----------------------------------------------------------------------------
+
+  void rest(Duration pause, Instant now) {
+    phase_ = Phase::resting;
+    timers_.disarm_steps();
+    timers_.arm(Timer::again, saturating_add(now, pause));
+  }
+
+  /// Somebody else has it, or comes first.
+  void give_way(Actions& out) {
+    note_blockers();
+    trouble_.clear();
+    if (request_.once || request_.fail_when_locked) return finish(Result::busy, {}, out);
+    leave(Result::none, out);
+  }
+
+  /// Nobody can tell: whoever stands keeps his place, everybody else leaves and tries later.
+  void step_back(Instant now, Actions& out) {
+    note_blockers();
+    suspects_.clear();
+    if (elected_) return rest(request_.check_interval, now);
+    if (request_.once) return finish(Result::busy, {}, out);
+    leave(Result::none, out);
+  }
+
+  /// The server refused a question on a channel we have joined.
+  void step_aside(const Failure& failure, Instant now, Actions& out) {
+    if (!is_transient(failure.code)) return finish(Result::failed, failure, out);
+    trouble_ = failure.text;
+    rest(std::min(request_.check_interval, lag_of_old_peers), now);
+  }
+
+  /// Not joined any more, or never was: tries again, or gives up where that is no use.
+  void fall_back(const Failure& failure, Instant now) {
+    const bool never_reached = !contacted_ && now - started_ >= first_contact;
+    if (!is_transient(failure.code) || never_reached) return end(Result::failed, failure);
+    failure_ = failure;
+    const bool was_open = phase_ != Phase::opening;
+    // A connection that had gone stale is no reason to wait; one that can't be had is.
+    wait(was_open && losses_++ == 0 ? Duration::zero() : dice_.jittered(request_.check_interval), now);
+  }
+
+  // --- leaving -----------------------------------------------------------------------------------
+
+  void leave(Result then, Actions& out) {
+    phase_ = Phase::leaving;
+    after_leaving_ = then;
+    timers_.disarm_steps();
+    if (then != Result::none) timers_ = {};
+    out.emplace_back(action::Leave{});
+  }
+
+  void arrive_outside(Instant now) {
+    if (after_leaving_ != Result::none) return end(after_leaving_, failure_);
+    wait(dice_.jittered(request_.check_interval), now);
+  }
+
+  void wait(Duration pause, Instant now) {
+    phase_ = Phase::waiting;
+    forget_the_try();
+    timers_.disarm_steps();
+    timers_.arm(Timer::again, saturating_add(now, pause));
+  }
+
+  void run_out_of_time(Actions& out) {
+    const bool unanswered = phase_ == Phase::joining || phase_ == Phase::opening;
+    if (failure_.text.empty() && unanswered && blockers_.empty()) {
+      failure_ = {Errc::connect, "the server accepts connections but does not answer"};
+    }
+    const bool unreachable = !failure_.text.empty() && failure_.code != Errc::busy;
+    if (!unreachable && !failure_.text.empty()) trouble_ = failure_.text;
+    finish(unreachable ? Result::failed : Result::busy, failure_, out);
+  }
+
+  /// Ends the attempt from wherever it is, politely.
+  void finish(Result result, const Failure& failure, Actions& out) {
+    switch (phase_) {
+      case Phase::opening: out.emplace_back(action::Close{}); [[fallthrough]];
+      case Phase::idle:
+      case Phase::waiting: return end(result, failure);
+      default: break;
+    }
+    failure_ = failure;
+    if (phase_ != Phase::leaving) return leave(result, out);
+    after_leaving_ = result;
+    timers_ = {};
+  }
+
+  void end(Result result, const Failure& failure) {
+    phase_ = Phase::idle;
+    result_ = result;
+    failure_ = failure;
+    timers_ = {};
+    forget_the_try();
+  }
+
+  // --- small helpers -----------------------------------------------------------------------------
+
+  void forget_the_try() {
+    elected_ = false;
+    looked_twice_ = false;
+    rest_ = first_rest;
+    suspects_.clear();
+    census_ = {};
+    heard_ = {};
+  }
+
+  void note_blockers() {
+    blockers_.clear();
+    for (const auto& [id, answer] : census_.answers()) blockers_.push_back(answer);
+    failure_ = {};
+  }
+
+  void be_patient(Instant now) {
+    timers_.arm(Timer::patience, saturating_add(now, request_.unavailable_timeout));
+  }
+
+  [[nodiscard]] Duration recount_interval() const {
+    return std::min(request_.check_interval, request_.unavailable_timeout / 4);
+  }
+
+  [[nodiscard]] std::string fresh_response_channel() { return identity_.channel + '-' + dice_.fresh_id(); }
+
+  [[nodiscard]] static bool is_transient(Errc code) { return code == Errc::connect || code == Errc::busy; }
+
+  Identity identity_;
+  Dice dice_;
+  Request request_;
+  Phase phase_ = Phase::idle;
+  Result result_ = Result::none;
+  Result after_leaving_ = Result::none;
+  Timers timers_;
+  Instant started_;
+  Instant held_since_;
+  bool open_ = false;       // the line has an ear
+  bool contacted_ = false;  // the server has answered this object at least once
+  bool elected_ = false;
+  bool looked_twice_ = false;
+  bool overheard_long_enough_ = false;
+  int losses_ = 0;
+  std::size_t join_count_ = 0;
+  Duration rest_ = first_rest;
+  std::string response_channel_;
+  Census census_;
+  HeardPings heard_;
+  Suspects suspects_;
+  Failure failure_;
+  std::string trouble_;
+  std::string strangers_;
+  std::vector<Holder> blockers_;
+};
+
+}  // namespace sublock::core

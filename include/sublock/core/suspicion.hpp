@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Looking into silence (R12): who on the server's list is named for this channel and did not answer, and
+// who of those was silent twice. Pure; asking, listing and killing are the participant's moves.
+
+#include <sublock/core/census.hpp>
+#include <sublock/core/name.hpp>
+#include <sublock/core/request.hpp>
+#include <sublock/policies.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace sublock::core {
+
+using Suspects = std::vector<Diagnosis::Suspect>;
+
+/// Two connections with our own name: one of them is not ours, and its silence would look like our voice.
+[[nodiscard]] inline bool has_twin(const Identity& self, const std::vector<Connection>& connections) {
+  return std::ranges::count(connections, client_name(self.channel, self.holder_id), &Connection::name) > 1;
+}
+
+template <ReaperPolicy Reaper>
+[[nodiscard]] Suspects find_suspects(const Reaper& reaper, const Identity& self, const Census& census,
+                                     const std::vector<Connection>& connections) {
+  const std::string name = name_prefix(self.channel);
+  const std::vector<std::string> answered = census.answered();
+  return reaper.examine({name, answered, census.legacy_answered(), connections}).suspects;
+}
+
+/// Those who have not answered the second question either.
+[[nodiscard]] inline Suspects silent_again(Suspects suspects, const Census& census) {
+  std::erase_if(suspects, [&](const Diagnosis::Suspect& suspect) {
+    return suspect.holder_id.empty() ? census.legacy_answered() : census.has_answered(suspect.holder_id);
+  });
+  return suspects;
+}
+
+[[nodiscard]] inline std::string describe_silence(const Census& census) {
+  return std::to_string(census.missing()) + " of " + std::to_string(census.reached().value_or(0)) +
+         " subscribers did not answer in time";
+}
+
+[[nodiscard]] inline std::string describe_strangers(const Census& census) {
+  return std::to_string(census.strangers()) +
+         " subscribers of the channel neither answer nor are named as holders; somebody runs SUBSCRIBE on it";
+}
+
+[[nodiscard]] inline std::string describe_kill(const Suspects& suspects) {
+  std::string text = "asked twice and silent twice, so their connections are killed:";
+  for (const auto& [id, holder] : suspects)
+    text += ' ' + (holder.empty() ? "one of the old protocol" : holder);
+  return text;
+}
+
+}  // namespace sublock::core

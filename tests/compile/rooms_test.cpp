@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"include/sublock/core/a.hpp", "#include <sublock/session.hpp>\n"},
         Fault{"include/sublock/core/a.hpp", "#include <sublock/clock/steady.hpp>\n"},
         Fault{"include/sublock/reaper/a.hpp", "#include <sublock/election/b.hpp>\n"},
-        Fault{"include/sublock/transport/hiredis/a.hpp", "#include <sublock/clock/steady.hpp>\n"},
+        Fault{"include/sublock/transport/hiredis/a.hpp", "#include <sublock/reaper/never.hpp>\n"},
         Fault{"include/sublock/session.hpp", "auto t = std::chrono::steady_clock::now();\n"},
         Fault{"include/sublock/core/a.hpp", "auto t = std::chrono::system_clock::now();\n"},
         Fault{"include/sublock/session.hpp",

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The first steps of a connection: a socket on its way to one address, and how it is set up. Nothing
+// here waits.
+
+#include <sublock/transport/hiredis/connection_options.hpp>
+#include <sublock/transport/hiredis/fork_guard.hpp>
+
+#include <hiredis/hiredis.h>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace sublock::hiredis {
+
+/// What every link of one transport shares.
+struct Settings {
+  explicit Settings(const ConnectionOptions& chosen)
+      : options(chosen), endpoint(endpoint_of(chosen)), where(endpoint.shown()) {}
+
+  ConnectionOptions options;
+  Endpoint endpoint;
+  std::string where;  ///< the endpoint, as error texts name it
+};
+
+/// Failures are of no consequence: a kernel that lacks an option still connects.
+inline void tune(int fd, const Settings& settings) noexcept {
+  if (settings.endpoint.host.empty()) return;
+  const auto set = [fd](int level, int option, int value) {
+    static_cast<void>(::setsockopt(fd, level, option, &value, sizeof value));
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  if (settings.options.keepalive == core::Duration::zero()) return;
+  using std::chrono::seconds;
+  constexpr int probes = 3;
+  constexpr seconds seconds_max = seconds(32767);  // the kernel's
+  const auto idle = std::clamp(
+      std::chrono::ceil<seconds>(std::min<core::Duration>(settings.options.keepalive, seconds_max)),
+      seconds(1), seconds_max);
+  const auto seconds_idle = static_cast<int>(idle.count());
+  set(IPPROTO_TCP, TCP_KEEPIDLE, seconds_idle);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds_idle / probes));
+  set(IPPROTO_TCP, TCP_KEEPCNT, probes);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, seconds_idle * 2 * 1000);
+}
+
+/// A socket that is connecting to `address`; empty, with the reason in `why`, where not even that works.
+[[nodiscard]] inline Descriptor dial(const Settings& settings, const std::string& address, std::string& why) {
+  return Descriptor::open([&] {
+    redisContext* context = settings.endpoint.host.empty()
+                                ? ::redisConnectUnixNonBlock(settings.endpoint.path.c_str())
+                                : ::redisConnectNonBlock(address.c_str(), settings.endpoint.port);
+    if (context == nullptr || context->err != 0) {
+      why = context == nullptr ? "out of memory" : context->errstr;
+      if (context != nullptr) ::redisFree(context);
+      return -1;
+    }
+    const int fd = ::redisFreeKeepFd(context);
+    static_cast<void>(::fcntl(fd, F_SETFD, FD_CLOEXEC));
+    tune(fd, settings);
+    return fd;
+  });
+}
+
+/// Nothing while `fd` is still connecting, an empty text once it is connected, else what went wrong.
+[[nodiscard]] inline std::optional<std::string> dialled(int fd) {
+  pollfd poll = {fd, POLLOUT, 0};
+  if (::poll(&poll, 1, 0) <= 0) return std::nullopt;
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+  return error == 0 ? std::string() : std::string(std::strerror(error));
+}
+
+}  // namespace sublock::hiredis

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The subscriber connection: joining, listening and leaving, each in one write, and everything that is
+// heard meanwhile. Confirmations, answers and messages share this connection and come in one order.
+
+#include <sublock/core/event.hpp>
+#include <sublock/transport/hiredis/delivery.hpp>
+#include <sublock/transport/hiredis/join.hpp>
+#include <sublock/transport/hiredis/link.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sublock::hiredis {
+
+/// Needs the transport's mutex. Never reconnected.
+class Ear final : public Link {
+ public:
+  class Owner {
+   public:
+    /// Neither may call a listener.
+    virtual void on_ear_ready() = 0;
+    virtual void on_ear_broken(Ear& ear, const Failure& failure) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  Ear(Poller& poller, const Settings& settings, Delivery& delivery, ServerTraits& traits, Owner& owner)
+      : Link(poller, settings), delivery_(delivery), traits_(traits), owner_(owner) {}
+
+  /// Whose ear it is; null in the pool.
+  [[nodiscard]] LineState* line() const noexcept { return line_; }
+  void set_line(LineState* line) noexcept { line_ = line; }
+
+  /// Fit for another lock: nothing subscribed, nothing outstanding but perhaps a sign of life.
+  [[nodiscard]] bool clean() const {
+    return ready() && !subscribed_ && !private_channel_ && !misnamed_ &&
+           std::ranges::all_of(awaited_, [](const Awaited& awaited) { return awaited.what == What::pong; });
+  }
+
+  void join(std::string_view channel, std::string_view response_channel, std::string_view client_name) {
+    if (join_) return;
+    join_.emplace(channel, response_channel, client_name);
+    try_join(private_channel_.has_value());
+    subscribed_ = true;
+    private_channel_ = std::string(response_channel);
+  }
+
+  void listen(std::string_view channel) {
+    std::string bytes;
+    append(bytes, {"SUBSCRIBE", channel});
+    await(What::listen, std::string(channel));
+    if (private_channel_ && *private_channel_ != channel) {
+      append(bytes, {"UNSUBSCRIBE", *private_channel_});
+      await(What::unsubscribed);
+    }
+    private_channel_ = std::string(channel);
+    send(bytes);
+  }
+
+  void leave() { forget_everything(What::left); }
+
+ private:
+  enum class What { join, listen, unsubscribed, unsubscribed_all, left, undone, pong };
+  struct Awaited {
+    What what;
+    std::string channel;
+  };
+  struct Heard {
+    std::string channel;
+    std::string payload;
+  };
+  static constexpr std::size_t early_max = 1024;
+
+  void await(What what, std::string channel = {}) { awaited_.push_back({what, std::move(channel)}); }
+
+  void try_join(bool unsubscribe_first) {
+    std::string bytes;
+    if (unsubscribe_first) {
+      append(bytes, {"UNSUBSCRIBE"});
+      await(What::unsubscribed_all);
+    }
+    join_->begin(bytes, !vouched_, traits_.refuses_subscribe_in_multi);
+    for (std::size_t left = join_->steps(); left > 0; --left) await(What::join);
+    send(bytes);
+  }
+
+  void forget_everything(What then) {
+    std::string bytes;
+    append(bytes, {"UNSUBSCRIBE"});
+    await(What::unsubscribed_all);
+    append(bytes, {"CLIENT", "SETNAME", ""});
+    await(then);
+    subscribed_ = false;
+    private_channel_.reset();
+    send(bytes);
+  }
+
+  void on_ready(core::Instant) override { owner_.on_ear_ready(); }
+
+  void on_broken(const Failure& failure, bool) override {
+    awaited_.clear();
+    join_.reset();
+    owner_.on_ear_broken(*this, failure);
+  }
+
+  void ask_for_sign_of_life() override {
+    std::string bytes;
+    append(bytes, {"PING"});
+    await(What::pong);
+    send(bytes);
+  }
+
+  [[nodiscard]] bool selects_database() const noexcept override { return false; }
+
+  void on_reply(const redisReply& reply, core::Instant) override {
+    if (is_push(reply, 3, "message")) {
+      return hear(text_of(*reply.element[1]), text_of(*reply.element[2]));
+    }
+    if (awaited_.empty()) return fail_protocol("sent a reply that nobody asked for");
+    if (!take(reply)) fail_protocol("answered with something that no Redis would");
+  }
+
+  void hear(std::string_view channel, std::string_view payload) {
+    if (line_ == nullptr || undoing_) return;
+    if (!join_) return tell(core::event::Message{channel, payload});
+    // Only a plain join can hear something before it is complete; nothing may come before Joined.
+    if (early_.size() < early_max) early_.push_back({std::string(channel), std::string(payload)});
+  }
+
+  void tell(const core::Event& event) {
+    if (line_ != nullptr) delivery_.now(*line_, event);
+  }
+
+  /// False where the reply makes no sense.
+  [[nodiscard]] bool take(const redisReply& reply) {
+    const Awaited awaited = awaited_.front();
+    if (awaited.what == What::unsubscribed_all) {
+      if (!is_push(reply, 3, "unsubscribe") || reply.element[2]->type != REDIS_REPLY_INTEGER) return false;
+      if (reply.element[2]->integer == 0) awaited_.pop_front();  // one confirmation for each channel
+      return true;
+    }
+    awaited_.pop_front();
+    switch (awaited.what) {
+      case What::join: return take_join(reply);
+      case What::listen: return take_listen(awaited.channel, reply);
+      case What::unsubscribed: return is_push(reply, 3, "unsubscribe");
+      case What::left:
+      case What::undone: return take_forgotten(awaited.what, reply);
+      case What::pong: return is_error(reply) || is_status(reply, "PONG") || is_push(reply, 2, "pong");
+      case What::unsubscribed_all: break;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool take_join(const redisReply& reply) {
+    const auto outcome = join_->take(reply);
+    if (!outcome) return true;
+    switch (*outcome) {
+      case Join::Outcome::joined: complete_join(); return true;
+      case Join::Outcome::refused: abandon_join(); return true;
+      case Join::Outcome::retry_plainly:
+        traits_.refuses_subscribe_in_multi = true;
+        try_join(join_->left_traces());
+        return true;
+      case Join::Outcome::nonsense: break;
+    }
+    return false;
+  }
+
+  void complete_join() {
+    const auto count = join_->count();
+    join_.reset();
+    vouched_ = true;
+    tell(core::event::Joined{count});
+    for (const Heard& heard : std::exchange(early_, {})) hear(heard.channel, heard.payload);
+  }
+
+  void abandon_join() {
+    const core::event::Refused refused{core::Verb::join, join_->failure(where())};
+    const bool left_traces = join_->left_traces();
+    join_.reset();
+    early_.clear();
+    if (left_traces) {
+      undoing_ = refused;
+      return forget_everything(What::undone);
+    }
+    subscribed_ = false;
+    private_channel_.reset();
+    tell(refused);
+  }
+
+  [[nodiscard]] bool take_listen(const std::string& channel, const redisReply& reply) {
+    if (is_error(reply)) {
+      if (private_channel_ == channel) private_channel_.reset();
+      const std::string pattern = pattern_of(channel);
+      tell(core::event::Refused{core::Verb::listen, refusal(where(), "SUBSCRIBE", text_of(reply), pattern)});
+      return true;
+    }
+    if (!is_push(reply, 3, "subscribe") || text_of(*reply.element[1]) != channel) return false;
+    tell(core::event::Listening{channel});
+    return true;
+  }
+
+  [[nodiscard]] bool take_forgotten(What what, const redisReply& reply) {
+    // Without CLIENT we are gone all the same, but the connection still bears the lock's name.
+    if (is_error(reply)) misnamed_ = true;
+    if (!is_error(reply) && !is_status(reply, "OK")) return false;
+    if (what == What::left) {
+      tell(core::event::Left{});
+    } else {
+      tell(*std::exchange(undoing_, {}));
+    }
+    return true;
+  }
+
+  Delivery& delivery_;
+  ServerTraits& traits_;
+  Owner& owner_;
+  LineState* line_ = nullptr;
+
+  // What holds once everything sent so far has been answered.
+  bool subscribed_ = false;                     // to a lock channel
+  std::optional<std::string> private_channel_;  // response channel or inbox
+
+  std::deque<Awaited> awaited_;
+  std::optional<Join> join_;
+  std::optional<core::event::Refused> undoing_;  // a refused join that left traces: told when they are gone
+  std::vector<Heard> early_;
+  bool vouched_ = false;   // this user may publish
+  bool misnamed_ = false;  // still named like a holder
+};
+
+}  // namespace sublock::hiredis

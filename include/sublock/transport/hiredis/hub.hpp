@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The switchboard of one transport object: its lines, their ears, the mouth they share, and the turns in
+// which all of them are looked after. It starts no thread and never blocks.
+
+#include <sublock/clock/steady.hpp>
+#include <sublock/core/event.hpp>
+#include <sublock/transport/hiredis/address.hpp>
+#include <sublock/transport/hiredis/delivery.hpp>
+#include <sublock/transport/hiredis/ear.hpp>
+#include <sublock/transport/hiredis/mouth.hpp>
+#include <sublock/transport/hiredis/poller.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace sublock::hiredis {
+
+/// Everything here needs `mutex`, but for the constructor and the destructor.
+class Hub final : private Ear::Owner, private Mouth::Owner {
+ public:
+  explicit Hub(const ConnectionOptions& options)
+      : settings(options),
+        delivery(poller),
+        mouth(std::make_shared<Mouth>(poller, settings, delivery, static_cast<Mouth::Owner&>(*this))),
+        addresses_(numeric_addresses(settings.endpoint)),
+        numeric_(!addresses_.empty()) {}
+
+  Hub(const Hub&) = delete;
+  Hub& operator=(const Hub&) = delete;
+
+  /// Gets `line` an ear, from the pool or a new one, once there is an address.
+  void open(LineState& line) {
+    if (line.open || line.lost) return;
+    line.open = true;
+    lines_.insert(&line);
+    if (const std::string why = poller.start(); !why.empty()) {
+      return lose(line, {Errc::connect, "can't connect to Redis at " + settings.where + ": " + why});
+    }
+    if (!idle_ears_.empty()) {
+      seat(line, std::move(idle_ears_.back()));
+      idle_ears_.pop_back();
+    } else if (addresses_stale_ && !numeric_) {
+      addresses_.clear();  // the host may have moved: ask again
+      addresses_stale_ = false;
+    }
+    connect_line(line);
+  }
+
+  /// Drops the ear of `line`; nothing is told any more.
+  void close(LineState& line) {
+    if (!line.open && !line.lost) return;
+    if (line.ear) {
+      const auto ear = unseat(line);
+      if (ear->clean() && idle_ears_.size() < settings.options.idle_ears_max) {
+        idle_ears_.push_back(ear);
+      } else {
+        ear->close();
+      }
+    }
+    forget(line);
+    line.lost = false;
+    if (lines_.empty() && mouth->closed()) mouth->forget();
+  }
+
+  [[nodiscard]] bool needs_addresses(const LineState& line) const {
+    return line.open && !line.announced && addresses_.empty();
+  }
+  /// One caller asks for all; the others need not block for it.
+  [[nodiscard]] bool resolver_is_free() const noexcept { return !resolving_; }
+  void set_resolving(bool resolving) noexcept { resolving_ = resolving; }
+  /// The resolver's answer, for all lines that wait for it.
+  void take_addresses(std::variant<Addresses, Failure> answer) {
+    if (auto* found = std::get_if<Addresses>(&answer)) addresses_ = std::move(*found);
+    const auto lines = lines_;
+    for (LineState* line : lines) {
+      if (!line->open || line->announced) continue;
+      if (const auto* failure = std::get_if<Failure>(&answer)) {
+        lose(*line, *failure);
+      } else {
+        connect_line(*line);
+      }
+    }
+  }
+
+  /// Tells what is due to be told, sends what is due to be sent. Ends every turn, of whichever thread.
+  void settle(core::Instant now) {
+    constexpr int rounds_max = 64;  // then others may have the mutex
+    const bool was_busy = poller.busy();
+    poller.set_busy(true);
+    int round = 0;
+    for (; round < rounds_max; ++round) {
+      const auto attention = poller.take_attention();
+      if (attention.empty() && !delivery.pending()) break;
+      delivery.deliver_pending();
+      for (const auto& weak : attention) {
+        if (const auto link = weak.lock()) link->pump(now);
+      }
+    }
+    poller.set_busy(was_busy);
+    if (round == rounds_max) poller.wake();
+  }
+
+  /// One link's share of a turn. True if there may be more to read.
+  bool pump(Link& link, core::Instant now) {
+    poller.set_busy(true);
+    const bool more = link.pump(now);
+    poller.set_busy(false);
+    return more;
+  }
+
+  /// Everything that time brings about.
+  void tick(core::Instant now) {
+    if (now < poller.next_tick()) return;
+    poller.set_next_tick(core::Instant::max());
+    poller.set_busy(true);
+    std::vector<std::shared_ptr<Link>> links;
+    links.reserve(poller.links().size());
+    for (const auto& entry : poller.links()) links.push_back(entry.second->shared_from_this());
+    for (const auto& link : links) link->tick(now);
+    mouth->retry(now);
+    poller.set_busy(false);
+    core::Instant next = std::min(poller.next_tick(), mouth->retry_at());
+    for (const auto& entry : poller.links()) next = std::min(next, entry.second->due());
+    poller.set_next_tick(next);
+  }
+
+  /// The line can't be had, or is no more.
+  void lose(LineState& line, const Failure& failure) {
+    if (line.ear) unseat(line)->close();
+    forget(line);
+    line.lost = true;
+    delivery.later(line, core::event::Lost{failure});
+  }
+
+  std::mutex mutex;
+  std::atomic<bool> stopping = false;  // asks the keeper to end; needs no mutex
+  SpareWakes spare_wakes;
+  const Settings settings;
+  Poller poller;
+  Delivery delivery;
+  const std::shared_ptr<Mouth> mouth;
+
+ private:
+  void connect_line(LineState& line) {
+    if (addresses_.empty()) return;  // until somebody who waits has asked the resolver
+    const core::Instant now = SteadyClock().now();
+    mouth->want(now);
+    if (!line.open) return;
+    if (!line.ear) {
+      auto ear = std::make_shared<Ear>(poller, settings, delivery, traits_, static_cast<Ear::Owner&>(*this));
+      seat(line, ear);
+      ear->connect(addresses_, now);
+    }
+    announce(line);
+  }
+
+  void seat(LineState& line, std::shared_ptr<Ear> ear) {
+    ear->set_line(&line);
+    line.ear = std::move(ear);
+  }
+
+  static std::shared_ptr<Ear> unseat(LineState& line) {
+    line.ear->set_line(nullptr);
+    return std::exchange(line.ear, nullptr);
+  }
+
+  void forget(LineState& line) {
+    line.open = line.announced = line.usable = false;
+    ++line.epoch;
+    lines_.erase(&line);
+  }
+
+  void announce(LineState& line) {
+    if (!line.open || line.announced || !line.ear || !line.ear->ready() || !mouth->ready()) return;
+    line.announced = true;
+    delivery.later(line, core::event::Opened{});
+  }
+
+  void on_ear_ready() override { announce_all(); }
+  void on_mouth_ready() override { announce_all(); }
+  void announce_all() {
+    for (LineState* line : lines_) announce(*line);
+  }
+
+  void on_ear_broken(Ear& ear, const Failure& failure) override {
+    if (failure.code == Errc::connect) addresses_stale_ = true;
+    if (ear.line() != nullptr) return lose(*ear.line(), failure);
+    std::erase_if(idle_ears_, [&](const auto& idle) { return idle.get() == &ear; });
+  }
+
+  void on_mouth_unavailable(const Failure& failure) override {
+    if (failure.code == Errc::connect) addresses_stale_ = true;
+    const auto lines = lines_;
+    for (LineState* line : lines) {
+      if (!line->announced) lose(*line, failure);
+    }
+  }
+
+  [[nodiscard]] bool mouth_wanted() const override { return !lines_.empty(); }
+  [[nodiscard]] const Addresses& addresses() const override { return addresses_; }
+
+  std::unordered_set<LineState*> lines_;         // the open ones
+  std::vector<std::shared_ptr<Ear>> idle_ears_;  // all clean, the warmest last
+  ServerTraits traits_;
+  Addresses addresses_;
+  const bool numeric_;  // the URL gives an address, so that no resolver is needed
+  bool resolving_ = false;
+  bool addresses_stale_ = false;  // a connection has failed since they were asked for
+};
+
+}  // namespace sublock::hiredis

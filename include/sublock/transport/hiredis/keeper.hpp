@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The one thread of a transport object. It reads whatever no caller is reading, tells listeners, and
+// minds the time. It blocks nowhere but in its sleep, and for the mutex.
+
+#include <sublock/clock/steady.hpp>
+#include <sublock/transport/hiredis/hub.hpp>
+
+#include <pthread.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace sublock::hiredis {
+
+/// Shares the hub with its thread, so that even a transport that dies on this very thread is survived.
+class Keeper {
+ public:
+  Keeper() = default;
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+  ~Keeper() { stop(); }
+
+  /// Starts the thread, once; needs the hub's mutex and a started poller. Returns why not, or nothing.
+  [[nodiscard]] std::string start(const std::shared_ptr<Hub>& hub) {
+    if (thread_.joinable()) return {};
+    // A signal must never be handled on a thread that the program doesn't know.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::string why;
+    try {
+      thread_ = std::thread([hub] { run(*hub); });
+      hub_ = hub;
+    } catch (const std::system_error& error) {
+      why = error.what();
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return why;
+  }
+
+  /// Needs the hub's mutex not to be held, but by the keeper's own thread.
+  void stop() {
+    if (!thread_.joinable()) return;
+    hub_->stopping = true;
+    hub_->poller.wake();
+    if (thread_.get_id() == std::this_thread::get_id()) {
+      thread_.detach();
+    } else {
+      thread_.join();
+    }
+  }
+
+ private:
+  static void run(Hub& hub) {
+    ::pthread_setname_np(::pthread_self(), "sublock");
+    std::array<epoll_event, 64> events;
+    int timeout_ms = -1;
+    for (;;) {
+      const int count = hub.poller.wait(events.data(), static_cast<int>(events.size()), timeout_ms);
+      const std::lock_guard lock(hub.mutex);
+      if (hub.stopping) return;
+      core::Instant now = SteadyClock().now();
+      for (int at = 0; at < count; ++at) {
+        const auto id = events[static_cast<std::size_t>(at)].data.u64;
+        if (id == Poller::wake_id) {
+          hub.poller.clear_wake();
+        } else if (Link* link = hub.poller.find(id)) {
+          hub.pump(*link, now);
+        }
+      }
+      hub.settle(now);
+      hub.tick(now);
+      hub.settle(now);
+      timeout_ms = until(hub.poller.next_tick());
+    }
+  }
+
+  /// Rounded up: waking a moment early would only mean to wake twice.
+  static int until(core::Instant when) {
+    if (when == core::Instant::max()) return -1;
+    using std::chrono::milliseconds;
+    const auto left = std::chrono::ceil<milliseconds>(when - SteadyClock().now());
+    return static_cast<int>(std::clamp<milliseconds::rep>(left.count(), 0, 3'600'000));
+  }
+
+  std::shared_ptr<Hub> hub_;
+  std::thread thread_;
+};
+
+}  // namespace sublock::hiredis

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// One connection to Redis that never blocks: connecting, logging in, bytes out, replies in, signs of
+// life. What the replies mean is the business of Ear and Mouth.
+
+#include <sublock/core/holder.hpp>
+#include <sublock/error.hpp>
+#include <sublock/transport/hiredis/address.hpp>
+#include <sublock/transport/hiredis/connection_options.hpp>
+#include <sublock/transport/hiredis/dial.hpp>
+#include <sublock/transport/hiredis/fork_guard.hpp>
+#include <sublock/transport/hiredis/greeting.hpp>
+#include <sublock/transport/hiredis/poller.hpp>
+#include <sublock/transport/hiredis/reply.hpp>
+
+#include <sys/socket.h>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sublock::hiredis {
+
+/// Everything here needs the transport's mutex. A link may be connected again after it broke.
+class Link : public std::enable_shared_from_this<Link> {
+ public:
+  static constexpr std::size_t unsent_max = 64U << 20;
+
+  Link(Poller& poller, const Settings& settings) : poller_(poller), settings_(settings) {}
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  virtual ~Link() { close(); }
+
+  /// Begins to connect to the first of `addresses` that takes us. Ends in on_ready() or on_broken(), the
+  /// latter perhaps at once.
+  void connect(Addresses addresses, core::Instant now) {
+    close();
+    addresses_ = std::move(addresses);
+    next_address_ = 0;
+    deadline_ = core::saturating_add(now, settings_.options.connect_timeout);
+    stage_ = Stage::connecting;
+    dial_next(now, "no address");
+  }
+
+  /// Drops the connection without a word.
+  void close() noexcept {
+    if (id_ != 0) {
+      if (lease_ == nullptr) poller_.unwatch(fd_.get());
+      poller_.remove(id_);
+    }
+    id_ = 0;
+    fd_.close();
+    reader_.reset();
+    unsent_.clear();
+    write_error_.clear();
+    asked_at_.reset();
+    stage_ = Stage::closed;
+  }
+
+  /// Sends and reads what can be without blocking, and hands on every complete reply. True if there
+  /// may be more.
+  bool pump(core::Instant now) {
+    const auto self = shared_from_this();
+    const auto id = id_;
+    if (stage_ == Stage::closed || (stage_ == Stage::connecting && !finish_dialling(now))) return false;
+    flush();
+    const bool more = receive(id, now);
+    if (id_ == id) flush();
+    return more;
+  }
+
+  /// Acts on what is due.
+  void tick(core::Instant now) {
+    const auto self = shared_from_this();
+    if (due() > now + slack()) return;
+    pump(now);  // what has arrived counts, however late we come to look
+    if (stage_ == Stage::closed || due() > now + slack()) return;
+    if (stage_ == Stage::ready) {
+      if (!asked_at_) {
+        asked_at_ = now;
+        ask_for_sign_of_life();
+      } else if (due() <= now) {
+        fail({Errc::connect, "Redis at " + where() + " gave no answer to a health check within " +
+                                 shown(settings_.options.health_check_timeout)});
+      }
+    } else if (due() <= now) {
+      const std::string why = "no answer within " + shown(settings_.options.connect_timeout);
+      stage_ == Stage::connecting ? dial_next(now, why) : fail_connecting(why);
+    }
+  }
+
+  /// When tick() has something to do.
+  [[nodiscard]] core::Instant due() const noexcept {
+    switch (stage_) {
+      case Stage::closed: return core::Instant::max();
+      case Stage::connecting: return attempt_deadline_;
+      case Stage::greeting: return deadline_;
+      case Stage::ready: break;
+    }
+    if (asked_at_) return core::saturating_add(*asked_at_, settings_.options.health_check_timeout);
+    if (settings_.options.health_check_interval == core::Duration::zero()) return core::Instant::max();
+    return core::saturating_add(heard_at_, settings_.options.health_check_interval);
+  }
+
+  /// Whoever reads this link instead of the keeper; null: the keeper.
+  [[nodiscard]] Sleeper* lease() const noexcept { return lease_; }
+  void set_lease(Sleeper* lease) {
+    if (lease != nullptr && lease_ == nullptr && id_ != 0) poller_.unwatch(fd_.get());
+    lease_ = lease;
+    if (lease == nullptr) watch();
+  }
+
+  [[nodiscard]] bool ready() const noexcept { return stage_ == Stage::ready; }
+  [[nodiscard]] bool closed() const noexcept { return stage_ == Stage::closed; }
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  [[nodiscard]] bool wants_to_write() const noexcept {
+    return stage_ == Stage::connecting || !unsent_.empty();
+  }
+
+ protected:
+  /// The server has greeted us and is a primary.
+  virtual void on_ready(core::Instant now) = 0;
+  /// One complete reply, in order. May close the link.
+  virtual void on_reply(const redisReply& reply, core::Instant now) = 0;
+  /// The link has closed, not by our wish. May be called from any verb, so it must not call a listener.
+  virtual void on_broken(const Failure& failure, bool was_ready) = 0;
+  /// Send a PING and expect its answer.
+  virtual void ask_for_sign_of_life() = 0;
+  [[nodiscard]] virtual bool selects_database() const noexcept = 0;
+
+  /// One write at most; collected while a turn is being processed. What the socket doesn't take waits.
+  void send(std::string_view bytes) {
+    if (stage_ == Stage::closed || !write_error_.empty()) return;
+    if (unsent_.size() + bytes.size() > unsent_max) {
+      fail({Errc::connect, "Redis at " + where() + " doesn't read what we send"});
+      return;
+    }
+    unsent_ += bytes;
+    if (!poller_.busy()) {
+      flush();
+    } else if (!flush_promised_) {
+      flush_promised_ = true;
+      poller_.attend(weak_from_this());
+    }
+  }
+
+  void fail(const Failure& failure) {
+    if (stage_ == Stage::closed) return;
+    const bool was_ready = stage_ == Stage::ready;
+    close();
+    if (lease_ != nullptr) lease_->wake();
+    on_broken(failure, was_ready);
+  }
+
+  void fail_protocol(const std::string& what) { fail({Errc::protocol, "Redis at " + where() + " " + what}); }
+
+  [[nodiscard]] const std::string& where() const noexcept { return settings_.where; }
+
+  Poller& poller_;
+  const Settings& settings_;
+
+ private:
+  enum class Stage { closed, connecting, greeting, ready };
+
+  /// Signs of life are asked for a little early, so that the keeper need not wake for each link alone.
+  [[nodiscard]] core::Duration slack() const noexcept {
+    return stage_ == Stage::ready && !asked_at_ ? settings_.options.health_check_interval / 16
+                                                : core::Duration::zero();
+  }
+
+  void dial_next(core::Instant now, std::string why) {
+    for (;;) {
+      if (id_ != 0) {
+        if (lease_ == nullptr) poller_.unwatch(fd_.get());
+        poller_.remove(std::exchange(id_, 0));
+        fd_.close();
+        if (lease_ != nullptr) lease_->wake();
+      }
+      if (next_address_ >= addresses_.size() || now >= deadline_) return fail_connecting(why);
+      fd_ = dial(settings_, addresses_[next_address_], why);
+      const auto left = static_cast<core::Duration::rep>(addresses_.size() - next_address_++);
+      if (!fd_) continue;
+      id_ = poller_.add(*this);
+      if (!watch()) return fail_connecting(std::strerror(ENOMEM));
+      // One dead address of many must not use up the time of the others.
+      attempt_deadline_ = now + (deadline_ - now) / left;
+      poller_.hasten(attempt_deadline_);
+      return;
+    }
+  }
+
+  /// True once connected.
+  bool finish_dialling(core::Instant now) {
+    const std::optional<std::string> outcome = dialled(fd_.get());
+    if (!outcome) return false;
+    if (!outcome->empty()) {
+      dial_next(now, *outcome);
+      return false;
+    }
+    stage_ = Stage::greeting;
+    reader_.reset(::redisReaderCreate());
+    if (!reader_) throw std::bad_alloc();
+    greeting_ = Greeting(settings_, selects_database());
+    heard_at_ = now;
+    poller_.hasten(deadline_);
+    unsent_ = greeting_.bytes();
+    return true;
+  }
+
+  void fail_connecting(const std::string& why) {
+    fail({Errc::connect, "can't connect to Redis at " + where() + ": " + why});
+  }
+
+  /// Tells whoever polls this link what for. False where the kernel has no memory for it.
+  bool watch() {
+    if (id_ == 0) return true;
+    watched_for_write_ = wants_to_write();
+    if (lease_ != nullptr) {
+      lease_->wake();
+      return true;
+    }
+    return poller_.watch(fd_.get(), id_, watched_for_write_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
+  }
+
+  void flush() {
+    flush_promised_ = false;
+    if (stage_ == Stage::closed || stage_ == Stage::connecting || unsent_.empty()) return;
+    std::size_t sent = 0;
+    while (sent < unsent_.size()) {
+      const ssize_t count = ::send(fd_.get(), unsent_.data() + sent, unsent_.size() - sent, MSG_NOSIGNAL);
+      if (count >= 0) {
+        sent += static_cast<std::size_t>(count);
+      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        break;
+      } else if (errno != EINTR) {
+        // The server may have said why it hung up: read that first, and fail where reading ends.
+        write_error_ = std::strerror(errno);
+        sent = unsent_.size();
+        poller_.attend(weak_from_this());
+      }
+    }
+    unsent_.erase(0, sent);
+    if (wants_to_write() != watched_for_write_) watch();
+    if (unsent_.empty() && unsent_.capacity() > (1U << 20)) unsent_.shrink_to_fit();
+  }
+
+  bool receive(std::uint64_t id, core::Instant now) {
+    constexpr int rounds_max = 16;  // then others get their turn
+    char bytes[16 * 1024];
+    for (int round = 0; round < rounds_max; ++round) {
+      const ssize_t count = ::recv(fd_.get(), bytes, sizeof bytes, 0);
+      if (count > 0) {
+        heard_at_ = now;
+        asked_at_.reset();
+        if (::redisReaderFeed(reader_.get(), bytes, static_cast<std::size_t>(count)) != REDIS_OK) {
+          fail_protocol("sent more than there is memory for");
+          return false;
+        }
+        if (!dispatch(id, now)) return false;
+        if (static_cast<std::size_t>(count) < sizeof bytes && write_error_.empty()) return false;
+      } else if (count == 0) {
+        fail({Errc::connect, "Redis at " + where() + " closed the connection"});
+        return false;
+      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        if (!write_error_.empty()) fail_lost(write_error_);
+        return false;
+      } else if (errno != EINTR) {
+        fail_lost(std::strerror(errno));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void fail_lost(const std::string& why) {
+    fail({Errc::connect, "the connection to Redis at " + where() + " broke: " + why});
+  }
+
+  /// False once this connection is no more.
+  bool dispatch(std::uint64_t id, core::Instant now) {
+    for (;;) {
+      void* raw = nullptr;
+      if (::redisReaderGetReply(reader_.get(), &raw) != REDIS_OK) {
+        fail_protocol(std::string("doesn't speak its protocol: ") + reader_->errstr);
+        return false;
+      }
+      if (raw == nullptr) return true;
+      const Reply reply(static_cast<redisReply*>(raw));
+      if (stage_ == Stage::greeting) {
+        greet(*reply, now);
+      } else {
+        on_reply(*reply, now);
+      }
+      if (id_ != id) return false;
+    }
+  }
+
+  void greet(const redisReply& reply, core::Instant now) {
+    if (const auto failure = greeting_.take(reply)) return fail(*failure);
+    if (!greeting_.done()) return;
+    stage_ = Stage::ready;
+    poller_.hasten(due());
+    on_ready(now);
+  }
+
+  [[nodiscard]] static std::string shown(core::Duration time) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
+  }
+
+  Stage stage_ = Stage::closed;
+  Descriptor fd_;
+  std::uint64_t id_ = 0;  // 0: no socket. Never used twice, so that a late event can't meet a successor
+  Sleeper* lease_ = nullptr;
+  Reader reader_;
+  Greeting greeting_;
+
+  std::string unsent_;
+  bool watched_for_write_ = false;
+  bool flush_promised_ = false;
+  std::string write_error_;
+
+  Addresses addresses_;
+  std::size_t next_address_ = 0;
+  core::Instant deadline_;          // of connecting and greeting together
+  core::Instant attempt_deadline_;  // of the present address
+  core::Instant heard_at_;
+  std::optional<core::Instant> asked_at_;  // for a sign of life, since when nothing has come
+};
+
+}  // namespace sublock::hiredis

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The command connection that all lines of a transport share. It may break and come back while locks
+// are held: what is said meanwhile waits its turn, what was asked is refused.
+
+#include <sublock/clock/steady.hpp>
+#include <sublock/core/event.hpp>
+#include <sublock/transport/hiredis/delivery.hpp>
+#include <sublock/transport/hiredis/link.hpp>
+#include <sublock/transport/hiredis/request.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace sublock::hiredis {
+
+/// Needs the transport's mutex.
+class Mouth final : public Link {
+ public:
+  static constexpr std::size_t queue_max = 10'000;
+
+  class Owner {
+   public:
+    /// None may call a listener.
+    virtual void on_mouth_ready() = 0;
+    virtual void on_mouth_unavailable(const Failure& failure) = 0;
+    /// Whether any line is open, so that a mouth is worth having.
+    [[nodiscard]] virtual bool mouth_wanted() const = 0;
+    /// Where to connect to; empty while that isn't known.
+    [[nodiscard]] virtual const Addresses& addresses() const = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  Mouth(Poller& poller, const Settings& settings, Delivery& delivery, Owner& owner)
+      : Link(poller, settings), delivery_(delivery), owner_(owner) {}
+
+  /// Connects unless that is done or under way.
+  void want(core::Instant now) {
+    if (!closed() || owner_.addresses().empty()) return;
+    retry_at_ = core::Instant::max();
+    connect(owner_.addresses(), now);
+  }
+
+  /// Says it now, or as soon as there is a connection again. What `line` is told of the outcome comes
+  /// later; it is null where nobody is.
+  void say(LineState* line, Request request) {
+    Said said{line ? line->weak_from_this() : std::weak_ptr<LineState>(), line ? line->epoch : 0,
+              std::move(request)};
+    if (ready() && waiting_.empty()) return transmit(std::move(said));
+    if (waiting_.size() >= queue_max) drop_oldest();
+    waiting_.push_back(std::move(said));
+  }
+
+  /// When a new attempt is due, beside the link's own due().
+  [[nodiscard]] core::Instant retry_at() const noexcept { return retry_at_; }
+  void retry(core::Instant now) {
+    if (now < retry_at_) return;
+    retry_at_ = core::Instant::max();
+    if (owner_.mouth_wanted()) want(now);
+  }
+
+  /// Nobody is there any more who could care.
+  void forget() {
+    waiting_.clear();
+    retry_at_ = core::Instant::max();
+    complaint_.reset();
+  }
+
+ private:
+  struct Said {
+    std::weak_ptr<LineState> line;
+    std::uint64_t epoch;
+    Request request;
+  };
+  static constexpr core::Duration first_delay = std::chrono::milliseconds(50);
+  static constexpr core::Duration delay_max = std::chrono::seconds(1);
+  static constexpr core::Duration proven_after = std::chrono::seconds(1);
+
+  void transmit(Said said) {
+    if (complaint_ && said.request.verb()) return refuse(said, *std::exchange(complaint_, {}));
+    const std::string bytes = said.request.bytes();
+    if (!said.request.repeatable()) said.request.drop_bytes();
+    sent_.push_back(std::move(said));
+    send(bytes);
+  }
+
+  void refuse(const Said& said, const Failure& failure) {
+    const auto line = said.line.lock();
+    if (!line || line->epoch != said.epoch || !said.request.verb()) return;
+    delivery_.later(*line, core::event::Refused{*said.request.verb(), failure});
+  }
+
+  void on_ready(core::Instant now) override {
+    ready_since_ = now;
+    for (Said& said : std::exchange(waiting_, {})) say_again(std::move(said));
+    owner_.on_mouth_ready();
+  }
+
+  void say_again(Said said) {
+    if (ready()) {
+      transmit(std::move(said));
+    } else {
+      waiting_.push_back(std::move(said));
+    }
+  }
+
+  void on_reply(const redisReply& reply, core::Instant) override {
+    if (sent_.empty()) {
+      // Nobody waits for anything, so the next who asks must hear of it.
+      fail_protocol("sent a reply that nobody asked for");
+      return;
+    }
+    Request& request = sent_.front().request;
+    if (!request.take(reply)) return fail_protocol("answered with something that no Redis would");
+    if (!request.done()) return;
+    const Said said = std::move(sent_.front());
+    sent_.pop_front();
+    const auto line = said.line.lock();
+    if (line && line->epoch == said.epoch && said.request.verb())
+      delivery_.now(*line, said.request.event(where()));
+  }
+
+  void on_broken(const Failure& failure, bool was_ready) override {
+    bool complained = false;
+    const auto refuse_and_drop = [&](std::deque<Said>& queue) {
+      std::deque<Said> kept;
+      for (Said& said : std::exchange(queue, {})) {
+        if (said.request.repeatable()) {
+          kept.push_back(std::move(said));
+        } else if (said.request.verb()) {
+          refuse(said, failure);
+          complained = true;
+        }
+      }
+      queue = std::move(kept);
+    };
+    refuse_and_drop(sent_);
+    if (!was_ready) refuse_and_drop(waiting_);
+    if (failure.code == Errc::protocol && !complained) complaint_ = failure;
+    waiting_.insert(waiting_.begin(), std::make_move_iterator(sent_.begin()),
+                    std::make_move_iterator(sent_.end()));
+    sent_.clear();
+    while (waiting_.size() > queue_max) drop_oldest();
+
+    if (!was_ready) owner_.on_mouth_unavailable(failure);
+    schedule_retry(was_ready);
+  }
+
+  void drop_oldest() {
+    const Said said = std::move(waiting_.front());
+    waiting_.pop_front();
+    refuse(said, {Errc::connect, "too much to say while there is no connection to Redis at " + where()});
+  }
+
+  /// At once after a break, then ever more slowly until a connection has lasted.
+  void schedule_retry(bool was_ready) {
+    if (!owner_.mouth_wanted()) return forget();
+    const core::Instant now = SteadyClock().now();
+    if (was_ready && now - ready_since_ >= proven_after) delay_ = core::Duration::zero();
+    retry_at_ = now + delay_;
+    delay_ = std::clamp(delay_ * 2, first_delay, delay_max);
+    poller_.hasten(retry_at_);
+  }
+
+  void ask_for_sign_of_life() override { transmit({{}, 0, Request::sign_of_life()}); }
+
+  [[nodiscard]] bool selects_database() const noexcept override { return true; }
+
+  Delivery& delivery_;
+  Owner& owner_;
+  std::deque<Said> sent_;     // in the order of the answers to come
+  std::deque<Said> waiting_;  // for a connection
+  std::optional<Failure> complaint_;
+  core::Instant ready_since_;
+  core::Instant retry_at_ = core::Instant::max();
+  core::Duration delay_ = core::Duration::zero();
+};
+
+}  // namespace sublock::hiredis

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// What can be asked of the command connection: for each request its bytes, and the reading of its
+// answers into an event. Pure; who sends it and when is the business of Mouth.
+
+#include <sublock/core/event.hpp>
+#include <sublock/transport/hiredis/client_list_reply.hpp>
+#include <sublock/transport/hiredis/reply.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sublock::hiredis {
+
+/// One request and, later, its answer.
+class Request {
+ public:
+  [[nodiscard]] static Request ping(std::string_view channel, std::string_view response_channel,
+                                    std::string_view payload) {
+    Request request(Kind::ping, core::Verb::ping);
+    request.channel_ = std::string(channel);
+    request.response_channel_ = std::string(response_channel);
+    request.add({"MULTI"});
+    request.add({"PUBSUB", "NUMSUB", channel});
+    request.add({"PUBLISH", channel, payload});
+    request.add({"EXEC"});
+    return request;
+  }
+
+  [[nodiscard]] static Request publish(std::string_view channel, std::string_view payload) {
+    Request request(Kind::publish, {});
+    request.add({"PUBLISH", channel, payload});
+    return request;
+  }
+
+  [[nodiscard]] static Request count(std::string_view channel) {
+    Request request(Kind::count, core::Verb::count);
+    request.channel_ = std::string(channel);
+    request.add({"PUBSUB", "NUMSUB", channel});
+    return request;
+  }
+
+  [[nodiscard]] static Request list() {
+    Request request(Kind::list, core::Verb::list);
+    request.add({"CLIENT", "LIST", "TYPE", "pubsub"});
+    return request;
+  }
+
+  /// `ids` must not be empty.
+  [[nodiscard]] static Request kill(std::span<const std::int64_t> ids) {
+    Request request(Kind::kill, core::Verb::kill);
+    for (const std::int64_t id : ids) request.add({"CLIENT", "KILL", "ID", std::to_string(id)});
+    return request;
+  }
+
+  [[nodiscard]] static Request sign_of_life() {
+    Request request(Kind::sign_of_life, {});
+    request.add({"PING"});
+    return request;
+  }
+
+  [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
+  /// For requests that are never sent twice.
+  void drop_bytes() { std::string().swap(bytes_); }
+
+  /// Empty where nobody waits for an answer.
+  [[nodiscard]] std::optional<core::Verb> verb() const noexcept { return verb_; }
+  /// Sent again where it is not known to have arrived: for the receiver, the same words come late or twice.
+  [[nodiscard]] bool repeatable() const noexcept { return kind_ == Kind::publish; }
+
+  /// The next answer; false where it makes no sense.
+  [[nodiscard]] bool take(const redisReply& reply) {
+    const std::size_t step = taken_++;
+    switch (kind_) {
+      case Kind::publish:
+      case Kind::sign_of_life: return true;
+      case Kind::ping: return take_ping(step, reply);
+      case Kind::count: return note_error("PUBSUB NUMSUB", reply) || take_count(reply);
+      case Kind::list: return note_error("CLIENT LIST", reply) || take_list(reply);
+      case Kind::kill: return take_kill(reply);
+    }
+    return false;
+  }
+  [[nodiscard]] bool done() const noexcept { return taken_ == replies_; }
+
+  /// What to tell once it is done; only where there is a verb.
+  [[nodiscard]] core::Event event(const std::string& where) const {
+    if (!error_.empty()) {
+      return core::event::Refused{*verb_, refusal(where, error_command_, error_, channel_)};
+    }
+    switch (kind_) {
+      case Kind::ping: return core::event::Pinged{response_channel_, count_, receivers_};
+      case Kind::count: return core::event::Counted{count_};
+      case Kind::list: return core::event::Listed{connections_};
+      case Kind::publish:
+      case Kind::sign_of_life:
+      case Kind::kill: break;
+    }
+    return core::event::Killed{count_};
+  }
+
+ private:
+  enum class Kind { ping, publish, count, list, kill, sign_of_life };
+
+  Request(Kind kind, std::optional<core::Verb> verb) : kind_(kind), verb_(verb) {}
+
+  void add(std::initializer_list<std::string_view> words) {
+    append(bytes_, words);
+    ++replies_;
+  }
+
+  bool note_error(std::string_view command, const redisReply& reply) {
+    if (!is_error(reply)) return false;
+    if (error_.empty()) {
+      error_command_ = command;
+      error_ = reply.len == 0 ? "ERR" : std::string(text_of(reply));
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool take_ping(std::size_t step, const redisReply& reply) {
+    constexpr std::string_view commands[] = {"MULTI", "PUBSUB NUMSUB", "PUBLISH", "EXEC"};
+    const bool failed = !error_.empty();
+    if (step < 3) {
+      // Where MULTI is refused, the others are carried out at once and answer as they like.
+      return note_error(commands[step], reply) || failed || is_status(reply, step == 0 ? "OK" : "QUEUED");
+    }
+    if (note_error(commands[step], reply) || failed) return true;
+    if (!is_array(reply, 2)) return false;
+    const redisReply& receivers = *reply.element[1];
+    if (note_error(commands[1], *reply.element[0]) || note_error(commands[2], receivers)) return true;
+    if (receivers.type != REDIS_REPLY_INTEGER || receivers.integer < 0) return false;
+    receivers_ = static_cast<std::size_t>(receivers.integer);
+    return take_count(*reply.element[0]);
+  }
+
+  [[nodiscard]] bool take_count(const redisReply& reply) {
+    const long long count = subscribers_in(reply);
+    if (count < 0 || text_of(*reply.element[0]) != channel_) return false;
+    count_ = static_cast<std::size_t>(count);
+    return true;
+  }
+
+  [[nodiscard]] bool take_list(const redisReply& reply) {
+    if (reply.type != REDIS_REPLY_STRING) return false;
+    connections_ = parse_client_list(text_of(reply));
+    return true;
+  }
+
+  [[nodiscard]] bool take_kill(const redisReply& reply) {
+    if (is_error(reply) && contains(text_of(reply), "No such client")) return true;
+    if (note_error("CLIENT KILL", reply)) return true;
+    if (is_status(reply, "OK")) {
+      ++count_;
+    } else if (reply.type == REDIS_REPLY_INTEGER && reply.integer >= 0) {
+      count_ += static_cast<std::size_t>(reply.integer);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  Kind kind_;
+  std::optional<core::Verb> verb_;
+  std::string bytes_;
+  std::size_t replies_ = 0;
+  std::size_t taken_ = 0;
+  std::string channel_;
+  std::string response_channel_;
+  std::size_t count_ = 0;
+  std::size_t receivers_ = 0;
+  std::vector<core::Connection> connections_;
+  std::string error_;
+  std::string_view error_command_;
+};
+
+}  // namespace sublock::hiredis

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// A caller that waits: it reads its line's connections itself, so that an answer reaches it without a
+// hop through the keeper. The only place where a user's thread blocks.
+
+#include <sublock/clock/steady.hpp>
+#include <sublock/transport/hiredis/hub.hpp>
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <ctime>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+namespace sublock::hiredis {
+
+/// Made and destroyed with the hub's mutex held.
+class Waiter final : public Sleeper {
+ public:
+  Waiter(Hub& hub, LineState& line) : hub_(hub), line_(line.shared_from_this()) {
+    wake_ = hub.spare_wakes.take();
+    line_->sleepers.push_back(this);
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  ~Waiter() {
+    for (const auto& link : leased_) give_back(*link);
+    std::erase(line_->sleepers, this);
+    hub_.spare_wakes.give_back(std::move(wake_));
+  }
+
+  void wait(std::unique_lock<std::mutex>& lock, core::Duration at_most, const std::stop_token& stop) {
+    const core::Instant deadline = core::saturating_add(SteadyClock().now(), at_most);
+    const auto told = line_->told;
+    const std::stop_callback on_stop(stop, [fd = wake_.get()] {
+      if (fd >= 0) signal_eventfd(fd);  // takes no lock: it may run inside request_stop() of any thread
+    });
+    for (bool late = false;;) {
+      core::Instant now = SteadyClock().now();
+      hub_.settle(now);
+      if (line_->told != told || stop.stop_requested() || late) break;
+      if (hub_.needs_addresses(*line_) && hub_.resolver_is_free()) {
+        ask_resolver(lock);
+        continue;
+      }
+      lease();
+      sleep(lock, deadline - now);
+      now = SteadyClock().now();
+      late = now >= deadline;
+      for (std::size_t at = 0; at < leased_.size(); ++at) {
+        if (polls_[at].revents != 0) hub_.pump(*leased_[at], now);
+      }
+    }
+    read_the_rest();
+  }
+
+ private:
+  static constexpr std::size_t links_max = 2;
+
+  void ask_resolver(std::unique_lock<std::mutex>& lock) {
+    hub_.set_resolving(true);
+    lock.unlock();
+    auto answer = resolve(hub_.settings.endpoint);
+    lock.lock();
+    hub_.set_resolving(false);
+    hub_.take_addresses(std::move(answer));
+  }
+
+  /// Takes over what this line depends on, unless another caller reads it already.
+  void lease() {
+    std::erase_if(leased_, [&](const auto& link) {
+      const bool stale = link->closed() || (link != hub_.mouth && link != line_->ear);
+      if (stale) give_back(*link);
+      return stale;
+    });
+    take(line_->ear);
+    if (line_->open) take(hub_.mouth);
+  }
+
+  void take(const std::shared_ptr<Link>& link) {
+    if (!link || link->closed() || link->lease() != nullptr) return;
+    link->set_lease(this);
+    leased_.push_back(link);
+  }
+
+  void give_back(Link& link) {
+    if (link.lease() == this) link.set_lease(nullptr);
+  }
+
+  void sleep(std::unique_lock<std::mutex>& lock, core::Duration at_most) {
+    std::size_t count = 0;
+    for (const auto& link : leased_) {
+      polls_[count++] = {link->fd(), static_cast<short>(link->wants_to_write() ? POLLIN | POLLOUT : POLLIN),
+                         0};
+    }
+    if (wake_) {
+      polls_[count++] = {wake_.get(), POLLIN, 0};
+    } else {
+      at_most = std::min<core::Duration>(at_most, std::chrono::milliseconds(10));
+    }
+    const timespec timeout = timespec_of(at_most);
+    asleep_ = true;
+    lock.unlock();
+    const int ready = ::ppoll(polls_.data(), count, &timeout, nullptr);
+    lock.lock();
+    asleep_ = false;
+    if (ready <= 0) {
+      for (pollfd& poll : polls_) poll.revents = 0;
+    } else if (wake_ && polls_[count - 1].revents != 0) {
+      clear_eventfd(wake_.get());
+    }
+  }
+
+  static timespec timespec_of(core::Duration duration) {
+    const auto bounded = std::clamp<core::Duration>(duration, core::Duration::zero(), std::chrono::hours(1));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(bounded);
+    return {static_cast<std::time_t>(seconds.count()), static_cast<long>((bounded - seconds).count())};
+  }
+
+  void read_the_rest() {
+    constexpr int rounds_max = 64;  // a flood must not keep the caller
+    const core::Instant now = SteadyClock().now();
+    const auto links = leased_;
+    for (const auto& link : links) {
+      for (int round = 0; round < rounds_max && hub_.pump(*link, now); ++round) {
+      }
+    }
+    hub_.settle(now);
+  }
+
+  Hub& hub_;
+  const std::shared_ptr<LineState> line_;
+  std::vector<std::shared_ptr<Link>> leased_;
+  std::array<pollfd, links_max + 1> polls_ = {};
+};
+
+}  // namespace sublock::hiredis

@@ -86,11 +86,11 @@ struct Diagnosis {
 /// | must                         | throws | meaning                                              |
 /// | ---------------------------- | ------ | ---------------------------------------------------- |
 /// | `static constexpr bool asks` |        | whether silence is worth a CLIENT LIST at all        |
-/// | `examine(silence)`           | may    | the suspects: named for the channel exactly, and silent |
+/// | `examine(silence)`           | may    | whom to kill if he is silent once more (R12)         |
 ///
-/// Pure: no suspicion is carried from one call to the next. A suspect is killed only if it is silent
-/// once more (R12). Where `asks` is true and no suspect is left, the rest of the subscribers are taken
-/// for strangers, who own nothing: so `examine` must not leave out anyone who may own the lock.
+/// Pure: no suspicion is carried from one call to the next. Safety does not rest on it: whom it names is
+/// killed only if his connection bears exactly a name of this channel and he was silent twice; whom it
+/// leaves out keeps the lock, and costs others time.
 /// May leave out: with `asks` false, `examine` is never called, and a silent holder keeps the lock
 /// until its connection ends.
 // clang-format off

@@ -120,4 +120,20 @@ inline void check_label(std::string_view label) {
   return name_prefix(channel).append("-lock");
 }
 
+/// Whose ear on the channel with that prefix is called `name`: a holder id, empty for the old protocol,
+/// which has none. Nothing where the name is not exactly one of this channel's: on channel `a`, an ear of
+/// channel `a-lock-b` or a tool that calls itself `a-lock-mytool` is none of ours.
+[[nodiscard]] inline std::optional<std::string_view> named_holder(std::string_view prefix,
+                                                                  std::string_view name) {
+  static constexpr std::string_view infix = "-lock";
+  if (!name.starts_with(prefix) || !name.substr(prefix.size()).starts_with(infix)) return std::nullopt;
+  std::string_view rest = name.substr(prefix.size() + infix.size());
+  if (rest.empty()) return rest;
+  if (rest.front() != '-') return std::nullopt;
+  rest.remove_prefix(1);
+  const bool is_id =
+      rest.size() == own_id_digits && rest.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return is_id ? std::optional(rest) : std::nullopt;
+}
+
 }  // namespace sublock::core

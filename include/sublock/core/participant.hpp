@@ -332,9 +332,10 @@ class Participant : public Attempt {
       trouble_ = "another connection uses the holder id " + identity_.holder_id;
       return step_back(now, out);
     }
-    suspects_ = find_suspects(reaper_, identity_, census_, connections);
-    if (suspects_.empty()) return dismiss_strangers(now, out);
-    if (request_.once) return step_back(now, out);
+    Suspects silent = silent_by_name(identity_, census_, connections);
+    if (silent.empty()) return dismiss_strangers(now, out);
+    suspects_ = choose_suspects(reaper_, identity_, census_, connections, std::move(silent));
+    if (suspects_.empty() || request_.once) return step_back(now, out);
     if constexpr (!rules.kill_only_asked_twice) return kill_the_silent(now, out);
     start_over(out);
   }

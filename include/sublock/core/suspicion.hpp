@@ -22,12 +22,35 @@ using Suspects = std::vector<Diagnosis::Suspect>;
   return std::ranges::count(connections, client_name(self.channel, self.holder_id), &Connection::name) > 1;
 }
 
+/// Everybody who is named for the channel and did not answer. Where this is empty, whoever else is silent
+/// is a stranger; whatever a reaper may think.
+[[nodiscard]] inline Suspects silent_by_name(const Identity& self, const Census& census,
+                                             const std::vector<Connection>& connections) {
+  const std::string prefix = name_prefix(self.channel);
+  Suspects silent;
+  for (const Connection& connection : connections) {
+    const auto holder = named_holder(prefix, connection.name);
+    if (!holder) continue;
+    const bool answered = holder->empty()
+                              ? census.legacy_answered()
+                              : *holder == self.holder_id || census.has_answered(std::string(*holder));
+    if (!answered) silent.push_back({connection.id, std::string(*holder)});
+  }
+  return silent;
+}
+
+/// Those of the silent whom the reaper would kill. It chooses among them, and can't add any.
 template <ReaperPolicy Reaper>
-[[nodiscard]] Suspects find_suspects(const Reaper& reaper, const Identity& self, const Census& census,
-                                     const std::vector<Connection>& connections) {
+[[nodiscard]] Suspects choose_suspects(const Reaper& reaper, const Identity& self, const Census& census,
+                                       const std::vector<Connection>& connections, Suspects silent) {
   const std::string name = name_prefix(self.channel);
   const std::vector<std::string> answered = census.answered();
-  return reaper.examine({name, answered, census.legacy_answered(), connections}).suspects;
+  const Suspects chosen = reaper.examine({name, answered, census.legacy_answered(), connections}).suspects;
+  std::erase_if(silent, [&](const Diagnosis::Suspect& suspect) {
+    return std::ranges::find(chosen, suspect.connection_id, &Diagnosis::Suspect::connection_id) ==
+           chosen.end();
+  });
+  return silent;
 }
 
 /// Those who have not answered the second question either.

@@ -301,9 +301,13 @@ class World {
     if (const auto line = socket->line) return lose(process, line, failure);
     if (std::erase(process->pool, socket) != 0 || process->mouth != socket) return;
     process->mouth.reset();
-    process->mouth_is_up = false;
+    const bool was_up = std::exchange(process->mouth_is_up, false);
     for (const Awaited& asked : std::exchange(socket->awaited, {})) {
       tell(asked.line, asked.epoch, core::event::Refused{asked.verb, failure});
+    }
+    if (was_up) {
+      if (!process->opening.empty()) mouth_of(process);
+      return;
     }
     for (const auto& line : std::vector(process->opening)) {
       if (std::ranges::find(process->opening, line) != process->opening.end()) {

@@ -52,7 +52,7 @@ class Waiter final : public Sleeper {
         continue;
       }
       lease();
-      sleep(lock, deadline - now);
+      block(lock, deadline - now);
       now = SteadyClock().now();
       late = now >= deadline;
       for (std::size_t at = 0; at < leased_.size(); ++at) {
@@ -95,7 +95,7 @@ class Waiter final : public Sleeper {
     if (link.lease() == this) link.set_lease(nullptr);
   }
 
-  void sleep(std::unique_lock<std::mutex>& lock, core::Duration at_most) {
+  void block(std::unique_lock<std::mutex>& lock, core::Duration at_most) {
     std::size_t count = 0;
     for (const auto& link : leased_) {
       polls_[count++] = {link->fd(), static_cast<short>(link->wants_to_write() ? POLLIN | POLLOUT : POLLIN),

@@ -37,7 +37,7 @@ namespace detail {
       text << " and " << blockers.size() - named << " more";
       break;
     }
-    text << (named++ == 0 ? ": it is wanted or held by " : ", ") << holder;
+    text << (named++ == 0 ? "; on the channel: " : ", ") << holder;
   }
   if (!trouble.empty()) text << "; " << trouble;
   if (!strangers.empty()) text << "; " << strangers;

@@ -174,22 +174,35 @@ class BasicRedisLock {
 
   // --- do I still hold it? ---------------------------------------------------------------------------
 
-  /// Acquired, not released, and not known to be lost. No network.
-  [[nodiscard]] bool held() const {
-    if (inherited()) return false;
-    const std::lock_guard gate(gate_);
-    return use_ == Use::held && !notice_.lost();
-  }
+  /// Acquired, not released, not known to be lost, and not in doubt: after the process stood still
+  /// (SIGSTOP, suspend, a stopped VM) it is false until a check of the channel has come back. No network.
+  [[nodiscard]] bool held() const { return standing() == Errc{}; }
 
   /// The last hold was lost. Stays true after release, until the next acquire. No network, no lock.
   [[nodiscard]] bool lost() const noexcept { return notice_.lost() || inherited(); }
 
-  /// Returns if the lock is held. Throws LockLost with the cause if it was lost, Errc::not_held if it was
-  /// never taken. No network.
+  /// Returns if `held()`. Throws LockLost with the cause if it was lost, Errc::doubtful while a check is
+  /// under way (ask again in a moment), Errc::not_held if it was never taken. No network.
   void ensure_held() const {
     if (inherited()) throw LockLost(text_of("the lock stayed with the parent process of a fork"));
     if (const auto error = notice_.error()) throw *error;
-    if (!held()) throw LockError({Errc::not_held, text_of("the lock is not held: acquire it first")});
+    switch (standing()) {
+      case Errc{}: return;
+      case Errc::doubtful:
+        throw LockError({Errc::doubtful, text_of("the process stood still, and the channel is being checked; "
+                                                 "ask again in a moment")});
+      default: throw LockError({Errc::not_held, text_of("the lock is not held: acquire it first")});
+    }
+  }
+
+  /// The token drawn for the present hold: greater than that of every exclusive hold before it which drew
+  /// one on this server. A resource that refuses a smaller token than it has seen is safe from holders who
+  /// have not noticed their loss yet. Throws Errc::usage without `fencing`, Errc::not_held.
+  [[nodiscard]] std::int64_t fence_token() const {
+    if (!options_.fencing) throw LockError({Errc::usage, text_of("this lock draws no tokens: set fencing")});
+    const auto session = current_session();
+    if (inherited() || !session) throw LockError({Errc::not_held, text_of("no token: the lock is not held")});
+    return session->inspect([](const auto& participant) { return participant.fence_token(); });
   }
 
   /// Stopped when the hold is lost, not when it is released. Belongs to the present hold, or the last.
@@ -357,6 +370,8 @@ class BasicRedisLock {
     request.fail_when_locked = how.fail_when_locked.value_or(options_.fail_when_locked);
     request.check_interval = how.check_interval.value_or(options_.check_interval);
     request.unavailable_timeout = options_.unavailable_timeout;
+    request.self_check_interval = options_.self_check_interval;
+    request.fencing = options_.fencing;
     // One attempt may take as long as a probe, and a moment to look into the silence after it.
     const Duration once = core::saturating_add(Instant{}, options_.unavailable_timeout).time_since_epoch();
     request.deadline = core::saturating_add(
@@ -381,12 +396,18 @@ class BasicRedisLock {
     };
     positive(options.check_interval, "check_interval");
     positive(options.unavailable_timeout, "unavailable_timeout");
+    if (options.self_check_interval < Duration::zero()) {
+      throw LockError({Errc::usage, text_of("self_check_interval can't be negative; zero turns it off")});
+    }
     check_timeout(options.timeout);
     if (!options.holder_id.empty()) core::check_holder_id(options.holder_id);
     core::check_label(options.label);
   }
 
   void check(const AcquireOptions& how) const {
+    if (options_.fencing && how.mode.value_or(options_.mode) == LockMode::shared) {
+      throw LockError({Errc::usage, text_of("readers draw no fencing tokens: only writers can be ordered")});
+    }
     if (how.timeout) check_timeout(*how.timeout);
     if (how.check_interval && *how.check_interval <= Duration::zero()) {
       throw LockError({Errc::usage, text_of("check_interval must be more than zero")});
@@ -437,6 +458,20 @@ class BasicRedisLock {
 
   [[nodiscard]] std::string text_of(const std::string& what) const {
     return "channel " + detail::quoted(channel_) + ": " + what;
+  }
+
+  /// Whether the lock may be called held, and if not, why not.
+  [[nodiscard]] Errc standing() const {
+    if (inherited()) return Errc::not_held;
+    std::shared_ptr<HeldSession> session;
+    {
+      const std::lock_guard gate(gate_);
+      if (use_ != Use::held || notice_.lost()) return Errc::not_held;
+      session = session_;
+    }
+    const bool doubtful = session->transport()->stalled() ||
+                          session->inspect([](const auto& participant) { return participant.doubtful(); });
+    return doubtful ? Errc::doubtful : Errc{};
   }
 
   /// A child of a fork sees the object as it was in the parent, which goes on using it.

@@ -18,6 +18,7 @@ namespace sublock {
 enum class Errc {
   busy = 1,      ///< somebody else has the lock, or nobody could tell in time
   lost,          ///< the lock was held and is gone; others may hold it now
+  doubtful,      ///< held, but the process stood still, and whether it still is held is being checked
   not_held,      ///< asked about a lock that this object does not hold
   already_held,  ///< this object already holds the lock, or another thread is acquiring with it
   cancelled,     ///< the stop_token asked to give up
@@ -38,6 +39,7 @@ class Category final : public std::error_category {
     switch (static_cast<Errc>(value)) {
       case Errc::busy: return "the lock is held by somebody else";
       case Errc::lost: return "the lock was lost";
+      case Errc::doubtful: return "whether the lock is still held is being checked";
       case Errc::not_held: return "the lock is not held";
       case Errc::already_held: return "this lock object is already in use";
       case Errc::cancelled: return "the wait was cancelled";
@@ -54,6 +56,7 @@ class Category final : public std::error_category {
     switch (static_cast<Errc>(value)) {
       case Errc::busy: return std::errc::resource_unavailable_try_again;
       case Errc::lost: return std::errc::owner_dead;
+      case Errc::doubtful: return std::errc::resource_unavailable_try_again;
       case Errc::not_held: return std::errc::operation_not_permitted;
       case Errc::already_held: return std::errc::resource_deadlock_would_occur;
       case Errc::cancelled: return std::errc::operation_canceled;

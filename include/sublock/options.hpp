@@ -36,6 +36,14 @@ struct LockOptions {
   Duration unavailable_timeout = std::chrono::seconds(1);
   /// Give up as soon as it is certain that somebody else has the lock. The default is to wait.
   bool fail_when_locked = false;
+  /// How often a holder publishes on its own channel to hear whether it still hears; one that does not
+  /// come back within `unavailable_timeout`, or this interval if that is shorter, is a loss. For
+  /// networks in which a connection may look alive and be forgotten by the server. Zero, the default:
+  /// only the connection's own health checks.
+  Duration self_check_interval = Duration::zero();
+  /// Draw a fencing token, by INCR of the key `<channel>-fence`, before the lock counts as held; for
+  /// exclusive locks only. The default is not to.
+  bool fencing = false;
   /// Told to whoever waits for us, beside host and pid. Up to 256 bytes of UTF-8. Empty by default.
   std::string label = {};
   /// 32 lowercase hex digits that name this object on the channel. Empty, the default: random ones.

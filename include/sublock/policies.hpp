@@ -119,6 +119,8 @@ concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, c
 /// | `count(channel)`            | Counted, Refused         |                                              |
 /// | `list()`                    | Listed, Refused          | the connections that subscribe to something  |
 /// | `kill(ids)`                 | Killed, Refused          | by client id; one that is gone is no error   |
+/// | `increment(key)`            | Incremented, Refused     | INCR                                         |
+/// | `remind(delay)`             | Reminded                 | once, after so long, whether anybody waits or not where the transport has a thread; takes the place of the reminder before |
 /// | `wait(lock, at_most, stop)` |                          | the only verb that blocks, and lets go of the mutex meanwhile, see below |
 ///
 /// `wait` returns once an event has been delivered to this line's listener, a stop is requested or
@@ -144,6 +146,8 @@ concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&>
   line.count(text);                // a line needs `count(channel)`
   line.list();                     // a line needs `list()`
   line.kill(ids);                  // a line needs `kill(ids)`
+  line.increment(text);            // a line needs `increment(key)`
+  line.remind(at_most);            // a line needs `remind(nanoseconds)`
   line.wait(lock, at_most, stop);  // a line needs `wait(unique_lock<mutex>&, nanoseconds, stop_token)`
 };
 // clang-format on
@@ -158,6 +162,7 @@ concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&>
 /// | `make(options)` | Errc::usage | a connection that has not connected yet; does not block           |
 /// | `mutex()`       | never       | guards every participant on this connection                       |
 /// | `Line`          |             | see above                                                         |
+/// | `stalled()`     | never       | true while the transport has not been able to look after its lines, because the process stood still: nobody may be told that he holds a lock. Needs no mutex. Lines that are open hear Doubted then |
 /// | `foreign()`     | never       | true in a process that inherited the object through fork, where nothing of it may be used, its mutex included |
 ///
 /// May leave out: a thread of its own. Then a holder answers only while somebody waits on a line of
@@ -169,6 +174,7 @@ concept TransportPolicy = requires(T& transport, const typename T::Options& opti
   requires std::default_initializable<typename T::Options>;  // a transport needs default-constructible `Options`
   { T::make(options) } -> std::same_as<std::shared_ptr<T>>;  // a transport needs `static std::shared_ptr<T> make(const Options&)`
   { transport.mutex() } -> std::same_as<std::mutex&>;        // a transport needs `std::mutex& mutex()`
+  { transport.stalled() } noexcept -> std::same_as<bool>;    // a transport needs `bool stalled() const noexcept`
   { transport.foreign() } noexcept -> std::same_as<bool>;    // a transport needs `bool foreign() const noexcept`
   requires LineOf<typename T::Line, T>;                      // a transport's `Line` needs every verb, see LineOf
 };

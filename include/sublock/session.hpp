@@ -109,6 +109,7 @@ class Session final : private core::Listener {
     participant_.on(event, clock_.now(), actions_);
     if (held && participant_.result() == core::Result::lost) tell_loss(participant_.failure().text);
     perform();
+    if (participant_.holds()) ask_for_reminder();
   }
 
   void tell_loss(const std::string& why) {
@@ -123,6 +124,7 @@ class Session final : private core::Listener {
     std::optional<Instant> limit;
     for (;;) {
       perform();
+      if (participant_.holds()) ask_for_reminder();
       if (participant_.holds() || participant_.phase() == core::Phase::idle) return true;
       Instant now = clock_.now();
       if (!participant_.is_trying()) {
@@ -156,6 +158,13 @@ class Session final : private core::Listener {
     return std::max(patient, core::saturating_add(now, polite_grace));
   }
 
+  /// Nobody waits while the lock is held: whatever is due then, the transport must remind us of.
+  void ask_for_reminder() {
+    const auto due = participant_.next_due();
+    if (due && due != reminder_) line_->remind(std::max(*due - clock_.now(), Duration::zero()));
+    reminder_ = due;
+  }
+
   /// Verbs never call back before they return, so the list does not grow under our feet.
   void perform() {
     namespace action = core::action;
@@ -167,6 +176,7 @@ class Session final : private core::Listener {
         [&](const action::Publish& publish) { line_->publish(publish.channel, publish.payload); },
         [&](const action::Count& count) { line_->count(count.channel); },
         [&](const action::List&) { line_->list(); }, [&](const action::Kill& kill) { line_->kill(kill.ids); },
+        [&](const action::Increment& increment) { line_->increment(increment.key); },
         [&](const action::Leave&) { line_->leave(); },
         [&](const action::Warn& warn) { warnings_.push_back(warn.text); });
     for (const core::Action& action : actions_) std::visit(verb, action);
@@ -180,6 +190,7 @@ class Session final : private core::Listener {
   std::unique_ptr<typename Transport::Line> line_;
   std::vector<core::Action> actions_;
   std::vector<std::string> warnings_;
+  std::optional<Instant> reminder_;
 };
 
 }  // namespace sublock

@@ -36,6 +36,9 @@ class Attempt {
   /// Subscribers that were found to be no participants; empty where there were none.
   [[nodiscard]] const std::string& strangers() const { return strangers_; }
   [[nodiscard]] bool elected() const { return elected_; }
+  /// Holding, but not to be called so until a check has come back.
+  [[nodiscard]] bool doubtful() const { return holds() && !doubt_.empty(); }
+  [[nodiscard]] std::int64_t fence_token() const { return fence_token_; }
   [[nodiscard]] const Identity& identity() const { return identity_; }
   [[nodiscard]] const Timers& timers() const { return timers_; }
 
@@ -43,8 +46,11 @@ class Attempt {
   [[nodiscard]] HolderMode mode() const {
     if (phase_ == Phase::leaving) return HolderMode::pending;
     if (request_.mode == LockMode::shared) return HolderMode::shared;
-    return holds() ? HolderMode::exclusive : HolderMode::pending;
+    return owns() ? HolderMode::exclusive : HolderMode::pending;
   }
+
+  /// Has claimed the lock, and says so.
+  [[nodiscard]] bool owns() const { return phase_ == Phase::holding || phase_ == Phase::fencing; }
 
   /// Trying for the lock, and not yet done.
   [[nodiscard]] bool is_trying() const {
@@ -73,7 +79,8 @@ class Attempt {
     const auto put = [&key](auto value) { key += std::to_string(static_cast<std::int64_t>(value)) + ','; };
     put(phase_), put(result_), put(after_leaving_), put(request_.mode), put(request_.once);
     put(request_.fail_when_locked), put(open_), put(contacted_), put(elected_), put(looked_twice_);
-    put(overheard_long_enough_), put(losses_ > 0), put(join_count_), put(heard_.unknown_writer);
+    put(overheard_long_enough_), put(doubtful()), put(losses_ > 0), put(join_count_),
+        put(heard_.unknown_writer);
     for (std::size_t i = 0; i < Timers::count; ++i) put(timers_.armed(static_cast<Timer>(i)));
     for (const Candidate& writer : heard_.writers) key += writer.holder_id + '/';
     for (const Diagnosis::Suspect& suspect : suspects_) put(suspect.connection_id);
@@ -115,6 +122,14 @@ class Attempt {
     held_since_ = now;
     timers_ = {};
     elected_ = request_.mode == LockMode::exclusive;
+    doubt_.clear();
+    check_nonce_.clear();
+    schedule_check(now);
+  }
+
+  void schedule_check(Instant now) {
+    if (request_.self_check_interval == Duration::zero()) return;
+    timers_.arm(Timer::again, saturating_add(now, request_.self_check_interval));
   }
 
   [[nodiscard]] Holder describe_self(HolderMode told, Instant now) const {
@@ -122,7 +137,7 @@ class Attempt {
     self.holder_id = identity_.holder_id;
     self.mode = told;
     self.leaving = phase_ == Phase::leaving;
-    self.elected = told == HolderMode::exclusive || (elected_ && !holds() && !self.leaving);
+    self.elected = told == HolderMode::exclusive || (elected_ && !owns() && !self.leaving);
     self.sublock = true;
     self.host = identity_.host;
     self.pid = identity_.pid;
@@ -271,6 +286,9 @@ class Attempt {
   bool elected_ = false;
   bool looked_twice_ = false;
   bool overheard_long_enough_ = false;
+  std::string doubt_;        // why the lock may not be called held just now
+  std::string check_nonce_;  // of the check that is under way
+  std::int64_t fence_token_ = 0;
   int losses_ = 0;
   std::size_t join_count_ = 0;
   Duration rest_ = first_rest;

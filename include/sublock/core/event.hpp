@@ -18,7 +18,7 @@
 namespace sublock::core {
 
 /// The verbs a server can refuse or leave unanswered, for the error that says which.
-enum class Verb { join, listen, leave, ping, count, list, kill };
+enum class Verb { join, listen, leave, ping, count, list, kill, increment };
 
 namespace event {
 
@@ -65,6 +65,19 @@ struct Killed {
   std::size_t count = 0;
 };
 
+/// An answer to Increment.
+struct Incremented {
+  std::int64_t value = 0;
+};
+
+/// The time that Remind asked for is over.
+struct Reminded {};
+
+/// The process has stood still, or somebody else has reason to doubt that the ear still counts.
+struct Doubted {
+  std::string why;
+};
+
 /// The unsubscribe is confirmed: nothing more arrives, and nobody counts us any more.
 struct Left {};
 
@@ -82,9 +95,9 @@ struct Lost {
 
 }  // namespace event
 
-using Event =
-    std::variant<event::Opened, event::Joined, event::Listening, event::Message, event::Pinged,
-                 event::Counted, event::Listed, event::Killed, event::Left, event::Refused, event::Lost>;
+using Event = std::variant<event::Opened, event::Joined, event::Listening, event::Message, event::Pinged,
+                           event::Counted, event::Listed, event::Killed, event::Incremented, event::Reminded,
+                           event::Doubted, event::Left, event::Refused, event::Lost>;
 
 /// Whoever a transport tells of events.
 class Listener {
@@ -162,6 +175,13 @@ struct Kill {
   friend bool operator==(const Kill&, const Kill&) = default;
 };
 
+/// Add one to a key (INCR). Answered by Incremented.
+struct Increment {
+  std::string key;
+
+  friend bool operator==(const Increment&, const Increment&) = default;
+};
+
 /// Unsubscribe everything and drop the name, in one write. Answered by Left.
 struct Leave {
   friend bool operator==(const Leave&, const Leave&) = default;
@@ -178,6 +198,6 @@ struct Warn {
 
 using Action =
     std::variant<action::Open, action::Close, action::Join, action::Listen, action::Ping, action::Publish,
-                 action::Count, action::List, action::Kill, action::Leave, action::Warn>;
+                 action::Count, action::List, action::Kill, action::Increment, action::Leave, action::Warn>;
 
 }  // namespace sublock::core

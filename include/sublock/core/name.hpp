@@ -120,6 +120,11 @@ inline void check_label(std::string_view label) {
   return name_prefix(channel).append("-lock");
 }
 
+/// The key that counts the fencing tokens of a channel.
+[[nodiscard]] inline std::string fence_key(std::string_view channel) {
+  return std::string(channel).append("-fence");
+}
+
 /// Whose ear on the channel with that prefix is called `name`: a holder id, empty for the old protocol,
 /// which has none. Nothing where the name is not exactly one of this channel's: on channel `a`, an ear of
 /// channel `a-lock-b` or a tool that calls itself `a-lock-mytool` is none of ours.

@@ -118,7 +118,7 @@ class Participant : public Attempt {
     if constexpr (!rules.count_in_join) {
       out.emplace_back(action::Count{identity_.channel});
     } else if (joined.count == 1U) {
-      claim(now);  // before any ping can be answered: whoever joins later reads that (R2)
+      claim(now, out);  // before any ping can be answered: whoever joins later reads that (R2)
     } else {
       ping(now, out);
     }
@@ -130,7 +130,8 @@ class Participant : public Attempt {
 
   void handle(const event::Message& message, Instant now, Actions& out) {
     if (message.channel == identity_.channel) {
-      if (const auto ping = decode_ping(message.payload)) hear(*ping, now, out);
+      if (const auto ping = decode_ping(message.payload)) return hear(*ping, now, out);
+      if (!check_nonce_.empty() && decode_check(message.payload) == check_nonce_) pass_check(now);
     } else if (message.channel == response_channel_ &&
                (phase_ == Phase::probing || phase_ == Phase::examining)) {
       census_.add(decode_reply(message.payload));
@@ -144,7 +145,7 @@ class Participant : public Attempt {
 
   void handle(const event::Counted& counted, Instant now, Actions& out) {
     if constexpr (!rules.count_in_join) {
-      if (phase_ == Phase::joining) return counted.count == 1 ? claim(now) : ping(now, out);
+      if (phase_ == Phase::joining) return counted.count == 1 ? claim(now, out) : ping(now, out);
     }
     // Whoever has gone without an answer won't give one: ask those who are left.
     const bool somebody_left = census_.reached() && counted.count < *census_.reached();
@@ -157,6 +158,20 @@ class Participant : public Attempt {
 
   void handle(const event::Killed&, Instant, Actions& out) {
     if (phase_ == Phase::killing) start_over(out);
+  }
+
+  void handle(const event::Incremented& incremented, Instant now, Actions&) {
+    if (phase_ != Phase::fencing) return;
+    fence_token_ = incremented.value;
+    hold(now);
+  }
+
+  void handle(const event::Reminded&, Instant now, Actions& out) { tick(now, out); }
+
+  void handle(const event::Doubted& doubted, Instant now, Actions& out) {
+    if (!holds()) return;
+    doubt_ = doubted.why;
+    check_self(now, request_.unavailable_timeout, out);
   }
 
   void handle(const event::Left&, Instant now, Actions&) {
@@ -174,6 +189,10 @@ class Participant : public Attempt {
       case Verb::ping:
         if (phase_ == Phase::probing) step_aside(refused.failure, now, out);
         return;
+      case Verb::increment:
+        if (phase_ != Phase::fencing) return;
+        return finish(Result::failed, {refused.failure.code, "no fencing token: " + refused.failure.text},
+                      out);
       case Verb::list:
       case Verb::kill:
         if (phase_ != Phase::examining && phase_ != Phase::killing) return;
@@ -226,6 +245,31 @@ class Participant : public Attempt {
     return hides ? HolderMode::pending : mode();
   }
 
+  // --- checking oneself --------------------------------------------------------------------------
+
+  /// Publishes on the own channel what only the own ear will heed (R11).
+  void check_self(Instant now, Duration patience, Actions& out) {
+    check_nonce_ = dice_.fresh_id();
+    timers_.disarm_steps();
+    timers_.arm(Timer::patience, saturating_add(now, patience));
+    out.emplace_back(action::Publish{identity_.channel, encode_check(check_nonce_)});
+  }
+
+  void pass_check(Instant now) {
+    check_nonce_.clear();
+    doubt_.clear();
+    timers_.disarm_steps();
+    schedule_check(now);
+  }
+
+  void fail_check(Actions& out) {
+    const std::string why = doubt_.empty() ? "a check of its own channel did not come back"
+                                           : doubt_ + ", and a check did not come back";
+    open_ = false;
+    out.emplace_back(action::Close{});
+    end(Result::lost, {Errc::lost, why});
+  }
+
   // --- asking ------------------------------------------------------------------------------------
 
   /// Asks once more, on a response channel of its own (R5).
@@ -265,7 +309,7 @@ class Participant : public Attempt {
     const Verdict verdict = judge();
     looked_twice_ = verdict == Verdict::ask_twice;
     switch (verdict) {
-      case Verdict::hold: return claim(now);
+      case Verdict::hold: return claim(now, out);
       case Verdict::give_way: return give_way(out);
       case Verdict::ask_again: return start_over(out);
       case Verdict::ask_later:
@@ -274,9 +318,13 @@ class Participant : public Attempt {
     }
   }
 
-  void claim(Instant now) {
-    hold(now);
+  void claim(Instant now, Actions& out) {
     announced_ = rules.hold_before_answering;
+    if (!request_.fencing) return hold(now);
+    phase_ = Phase::fencing;
+    timers_.disarm_steps();
+    be_patient(now);
+    out.emplace_back(action::Increment{fence_key(identity_.channel)});
   }
 
   [[nodiscard]] Verdict judge() const {
@@ -310,6 +358,10 @@ class Participant : public Attempt {
   // --- looking into silence (R12) ----------------------------------------------------------------
 
   void lose_patience(Instant now, Actions& out) {
+    if (holds()) return fail_check(out);
+    if (phase_ == Phase::fencing) {
+      return finish(Result::failed, {Errc::connect, "no fencing token: the server did not answer INCR"}, out);
+    }
     if (phase_ != Phase::probing || !census_.heard_itself()) {
       // Our own silence proves nothing about others.
       trouble_ = "the server did not deliver our own question in time";
@@ -365,7 +417,10 @@ class Participant : public Attempt {
     out.emplace_back(std::move(kill));
   }
 
-  void go_on(Instant, Actions& out) {
+  void go_on(Instant now, Actions& out) {
+    if (holds()) {
+      return check_self(now, std::min(request_.self_check_interval, request_.unavailable_timeout), out);
+    }
     if (phase_ == Phase::waiting) return start_try(out);
     if (phase_ == Phase::resting) return start_over(out);
     overheard_long_enough_ = true;

@@ -26,6 +26,8 @@ struct Request {
   Instant deadline = Instant::max();
   Duration check_interval = std::chrono::milliseconds(250);
   Duration unavailable_timeout = std::chrono::seconds(1);
+  Duration self_check_interval = Duration::zero();  ///< while holding; zero for never
+  bool fencing = false;                             ///< draw a fencing token before the lock counts as held
   bool once = false;              ///< don't wait: give up on the first look that doesn't lead to the lock
   bool fail_when_locked = false;  ///< give up once it is certain that somebody else has it
 };
@@ -39,6 +41,7 @@ enum class Phase : std::uint8_t {
   examining,  ///< joined; waiting for the list of connections
   killing,    ///< joined; waiting for the kill to be confirmed
   resting,    ///< joined; will ask again in a moment
+  fencing,    ///< owns it as far as others can tell; waiting for the fencing token
   holding,    ///< has the lock
   leaving,    ///< waiting for the unsubscribe to be confirmed
   waiting,    ///< not joined; will try again in a moment

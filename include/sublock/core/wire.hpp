@@ -122,6 +122,19 @@ struct Grant {
                            (GrantBody, sublock));
 };
 
+struct CheckBody {
+  BOOST_HANA_DEFINE_STRUCT(CheckBody,          //
+                           (std::int64_t, v),  //
+                           (std::string, nonce));
+};
+
+struct Check {
+  BOOST_HANA_DEFINE_STRUCT(Check,                            //
+                           (std::string, message),           //
+                           (std::string, response_channel),  //
+                           (CheckBody, sublock));
+};
+
 template <record::Record R>
 std::ostream& operator<<(std::ostream& out, const R& value) {
   record::print(out, value);
@@ -190,6 +203,11 @@ struct Grant {
 
 [[nodiscard]] inline std::string encode(const Hint& hint) {
   return record::encode(wire::Hint{{extension_version, hint.kind, hint.queue}});
+}
+
+/// What a holder publishes on the lock channel to hear whether it still hears. Nobody answers it.
+[[nodiscard]] inline std::string encode_check(const std::string& nonce) {
+  return record::encode(wire::Check{"check", "", {extension_version, nonce}});
 }
 
 /// Its response channel is there, and empty: old holders read that key without looking.
@@ -279,6 +297,13 @@ namespace detail {
   auto& body = in->sublock;
   if (body.v != extension_version || !detail::is_id(body.to) || body.nonce.empty()) return std::nullopt;
   return Grant{std::move(body.to), std::move(body.nonce), std::move(body.queue)};
+}
+
+/// The nonce of a check.
+[[nodiscard]] inline std::optional<std::string> decode_check(std::string_view payload) {
+  auto in = record::decode<wire::Check>(payload);
+  if (!in || in->message != "check" || in->sublock.v != extension_version) return std::nullopt;
+  return std::move(in->sublock.nonce);
 }
 
 }  // namespace sublock::core

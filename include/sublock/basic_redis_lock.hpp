@@ -160,12 +160,12 @@ class BasicRedisLock {
   template <class AnyClock, class Span>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<AnyClock, Span>& deadline,
                                     std::stop_token stop = {}) {
-    return try_lock_for(deadline - present<AnyClock>(), std::move(stop));
+    return try_lock_for(time_until(deadline), std::move(stop));
   }
   template <class AnyClock, class Span>
   [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<AnyClock, Span>& deadline,
                                            std::stop_token stop = {}) {
-    return try_lock_shared_for(deadline - present<AnyClock>(), std::move(stop));
+    return try_lock_shared_for(time_until(deadline), std::move(stop));
   }
 
   /// As `release`, for guards: whether the lock had been lost is left to `lost()`.
@@ -428,6 +428,19 @@ class BasicRedisLock {
     if (wide.count() > 0) return std::chrono::duration_cast<Duration>(span);
     if (wide.count() <= 0) return Duration::zero();
     throw LockError({Errc::usage, text_of("a timeout must be a number")});
+  }
+
+  /// How far away a deadline is, also where the difference is more than its type can count.
+  template <class AnyClock, class Span>
+  Duration time_until(const std::chrono::time_point<AnyClock, Span>& deadline) const {
+    using Wide = std::chrono::duration<double, std::nano>;
+    const auto now = present<AnyClock>();
+    const auto is_far = [](Wide since_epoch) {
+      return since_epoch < -infinite / 2 || since_epoch > infinite / 2;
+    };
+    if (!is_far(deadline.time_since_epoch()) && !is_far(now.time_since_epoch()))
+      return saturated(deadline - now);
+    return saturated(Wide(deadline.time_since_epoch()) - Wide(now.time_since_epoch()));
   }
 
   /// The lock's own clock stands for the steady one, so that tests may stop it.

@@ -14,6 +14,28 @@ INSTANTIATE_TYPED_TEST_SUITE_P(ClientList, ReaperLaws, ClientListReaper);
 
 class ClientList : public ReaperLaws<ClientListReaper> {};
 
+TEST_F(ClientList, EverySilentHolderIsASuspect) {
+  const std::vector<std::string> answered = {id('1'), id('3')};
+  const std::vector<Connection> connections = {{11, "a-lock-" + id('1')},
+                                               {12, "a-lock-" + id('2')},
+                                               {13, "a-lock-" + id('3')},
+                                               {14, "a-lock-" + id('4')},
+                                               {15, "a-lock-" + id('4')}};
+  EXPECT_EQ(suspects({.name = "a", .answered = answered, .connections = connections}),
+            (std::vector<std::int64_t>{12, 14, 15}));
+}
+
+TEST_F(ClientList, OnlyTheExactNameCounts) {
+  const std::vector<Connection> connections = {
+      {1, "a-lock-b-lock-" + id('1')}, {2, "a-lock-" + id('2')}, {3, "*-lock-" + id('3')}};
+  EXPECT_EQ(suspects({.name = "a-lock-b", .answered = {}, .connections = connections}),
+            (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(suspects({.name = "a", .answered = {}, .connections = connections}),
+            (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(suspects({.name = "*", .answered = {}, .connections = connections}),
+            (std::vector<std::int64_t>{3}));
+}
+
 TEST_F(ClientList, SuspectsCarryTheirHolderId) {
   const std::vector<Connection> connections = {{7, "a-lock-" + id('b')}, {8, "a-lock"}};
   const auto found = reaper.examine({.name = "a", .answered = {}, .connections = connections}).suspects;

@@ -30,6 +30,7 @@ class JournalTransport {
   explicit JournalTransport(std::shared_ptr<Inner> inner) : inner_(std::move(inner)) {}
 
   std::mutex& mutex() { return inner_->mutex(); }
+  [[nodiscard]] bool stalled() const noexcept { return inner_->stalled(); }
   [[nodiscard]] bool foreign() const noexcept { return inner_->foreign(); }
   [[nodiscard]] const std::vector<std::string>& journal() const { return journal_; }
 
@@ -54,6 +55,8 @@ class JournalTransport {
     void count(const std::string& channel) { note("count " + channel), inner_.count(channel); }
     void list() { note("list"), inner_.list(); }
     void kill(const std::vector<std::int64_t>& ids) { note("kill"), inner_.kill(ids); }
+    void increment(const std::string& key) { note("increment " + key), inner_.increment(key); }
+    void remind(sublock::Duration delay) { inner_.remind(delay); }
     void wait(std::unique_lock<std::mutex>& lock, sublock::Duration at_most, std::stop_token stop) {
       inner_.wait(lock, at_most, std::move(stop));
     }

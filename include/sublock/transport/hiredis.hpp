@@ -59,6 +59,9 @@ class HiredisTransport {
 
   [[nodiscard]] std::mutex& mutex() const noexcept { return hub_->mutex; }
 
+  /// The keeper has not been able to look after its lines, see Pulse.
+  [[nodiscard]] bool stalled() const noexcept { return hub_->pulse.gap() != core::Duration::zero(); }
+
   [[nodiscard]] bool foreign() const noexcept {
     return generation_ != hiredis::ForkGuard::instance().generation();
   }
@@ -134,6 +137,14 @@ class HiredisTransport::Line {
     if (!usable()) return;
     if (ids.empty()) return hub().delivery.later(*state_, core::event::Killed{});
     say(hiredis::Request::kill(ids));
+  }
+
+  void increment(std::string_view key) {
+    if (usable()) say(hiredis::Request::increment(key));
+  }
+
+  void remind(Duration delay) {
+    if (usable()) hub().remind(*state_, core::saturating_add(SteadyClock().now(), delay));
   }
 
   /// The calling thread reads the line's connections itself while it waits.

@@ -252,6 +252,9 @@ class InMemoryTransport {
   /// One mutex for the whole world.
   [[nodiscard]] std::mutex& mutex() noexcept { return world_->mutex; }
 
+  /// Time is the test's here: a process stands still when the test says so, by wedge().
+  [[nodiscard]] static bool stalled() noexcept { return false; }
+
   /// A forked child has a copy of the whole world, in which no lock means anything.
   [[nodiscard]] bool foreign() const noexcept { return ::getpid() != pid_; }
 

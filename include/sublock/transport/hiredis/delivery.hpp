@@ -31,6 +31,7 @@ struct LineState : std::enable_shared_from_this<LineState> {
   bool lost = false;         // a Lost is on its way
   std::uint64_t epoch = 0;   // grows with each close() and each loss: older events are stale
   std::uint64_t told = 0;    // events, ever
+  core::Instant reminder = core::Instant::max();
   std::vector<Sleeper*> sleepers;
 };
 

@@ -11,6 +11,7 @@
 #include <sublock/transport/hiredis/ear.hpp>
 #include <sublock/transport/hiredis/mouth.hpp>
 #include <sublock/transport/hiredis/poller.hpp>
+#include <sublock/transport/hiredis/pulse.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -42,6 +43,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   void open(LineState& line) {
     if (line.open || line.lost) return;
     line.open = true;
+    if (lines_.empty()) pulse.begin();
     lines_.insert(&line);
     if (const std::string why = poller.start(); !why.empty()) {
       return lose(line, {Errc::connect, "can't connect to Redis at " + settings.where + ": " + why});
@@ -128,11 +130,25 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     for (const auto& entry : poller.links()) links.push_back(entry.second->shared_from_this());
     for (const auto& link : links) link->tick(now);
     mouth->retry(now);
+    remind_lines(now);
     poller.set_busy(false);
     core::Instant next = std::min(poller.next_tick(), mouth->retry_at());
+    for (const LineState* line : lines_) next = std::min(next, line->reminder);
     for (const auto& entry : poller.links()) next = std::min(next, entry.second->due());
     poller.set_next_tick(next);
   }
+
+  void remind(LineState& line, core::Instant when) {
+    line.reminder = when;
+    poller.hasten(when);
+  }
+
+  /// The process has stood still, so whatever was true of these lines may be so no more.
+  void doubt_all(const std::string& why) {
+    for (LineState* line : lines_) delivery.later(*line, core::event::Doubted{why});
+  }
+
+  [[nodiscard]] bool has_open_lines() const noexcept { return !lines_.empty(); }
 
   /// The line can't be had, or is no more.
   void lose(LineState& line, const Failure& failure) {
@@ -143,6 +159,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   }
 
   std::mutex mutex;
+  Pulse pulse;
   std::atomic<bool> stopping = false;  // asks the keeper to end; needs no mutex
   SpareWakes spare_wakes;
   const Settings settings;
@@ -164,6 +181,14 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     announce(line);
   }
 
+  void remind_lines(core::Instant now) {
+    for (LineState* line : lines_) {
+      if (line->reminder > now) continue;
+      line->reminder = core::Instant::max();
+      delivery.later(*line, core::event::Reminded{});
+    }
+  }
+
   void seat(LineState& line, std::shared_ptr<Ear> ear) {
     ear->set_line(&line);
     line.ear = std::move(ear);
@@ -176,6 +201,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
 
   void forget(LineState& line) {
     line.open = line.announced = line.usable = false;
+    line.reminder = core::Instant::max();
     ++line.epoch;
     lines_.erase(&line);
   }

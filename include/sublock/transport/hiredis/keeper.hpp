@@ -73,6 +73,9 @@ class Keeper {
       const std::lock_guard lock(hub.mutex);
       if (hub.stopping) return;
       core::Instant now = SteadyClock().now();
+      if (const core::Duration gap = hub.pulse.gap(); gap != core::Duration::zero()) {
+        hub.doubt_all("the process stood still for " + in_seconds(gap));
+      }
       for (int at = 0; at < count; ++at) {
         const auto id = events[static_cast<std::size_t>(at)].data.u64;
         if (id == Poller::wake_id) {
@@ -84,8 +87,19 @@ class Keeper {
       hub.settle(now);
       hub.tick(now);
       hub.settle(now);
+      hub.has_open_lines() ? hub.pulse.beat() : hub.pulse.end();
       timeout_ms = until(hub.poller.next_tick());
+      if (hub.has_open_lines()) timeout_ms = sooner(timeout_ms, Pulse::interval);
     }
+  }
+
+  static int sooner(int timeout_ms, core::Duration limit) {
+    const auto limit_ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(limit).count());
+    return timeout_ms < 0 ? limit_ms : std::min(timeout_ms, limit_ms);
+  }
+
+  static std::string in_seconds(core::Duration span) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(span).count()) + " s";
   }
 
   /// Rounded up: waking a moment early would only mean to wake twice.

@@ -59,6 +59,13 @@ class Request {
     return request;
   }
 
+  [[nodiscard]] static Request increment(std::string_view key) {
+    Request request(Kind::increment, core::Verb::increment);
+    request.channel_ = std::string(key);
+    request.add({"INCR", key});
+    return request;
+  }
+
   [[nodiscard]] static Request sign_of_life() {
     Request request(Kind::sign_of_life, {});
     request.add({"PING"});
@@ -84,6 +91,7 @@ class Request {
       case Kind::count: return note_error("PUBSUB NUMSUB", reply) || take_count(reply);
       case Kind::list: return note_error("CLIENT LIST", reply) || take_list(reply);
       case Kind::kill: return take_kill(reply);
+      case Kind::increment: return note_error("INCR", reply) || take_increment(reply);
     }
     return false;
   }
@@ -98,6 +106,7 @@ class Request {
       case Kind::ping: return core::event::Pinged{response_channel_, count_, receivers_};
       case Kind::count: return core::event::Counted{count_};
       case Kind::list: return core::event::Listed{connections_};
+      case Kind::increment: return core::event::Incremented{value_};
       case Kind::publish:
       case Kind::sign_of_life:
       case Kind::kill: break;
@@ -106,7 +115,7 @@ class Request {
   }
 
  private:
-  enum class Kind { ping, publish, count, list, kill, sign_of_life };
+  enum class Kind { ping, publish, count, list, kill, increment, sign_of_life };
 
   Request(Kind kind, std::optional<core::Verb> verb) : kind_(kind), verb_(verb) {}
 
@@ -153,6 +162,11 @@ class Request {
     return true;
   }
 
+  [[nodiscard]] bool take_increment(const redisReply& reply) {
+    value_ = reply.integer;
+    return reply.type == REDIS_REPLY_INTEGER;
+  }
+
   [[nodiscard]] bool take_kill(const redisReply& reply) {
     if (is_error(reply) && contains(text_of(reply), "No such client")) return true;
     if (note_error("CLIENT KILL", reply)) return true;
@@ -175,6 +189,7 @@ class Request {
   std::string response_channel_;
   std::size_t count_ = 0;
   std::size_t receivers_ = 0;
+  std::int64_t value_ = 0;
   std::vector<core::Connection> connections_;
   std::string error_;
   std::string_view error_command_;

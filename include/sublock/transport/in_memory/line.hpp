@@ -132,6 +132,20 @@ class Line {
          .run = [](Server& server, Socket&) -> core::Event { return core::event::Listed{server.list()}; }});
   }
 
+  void increment(const std::string& key) {
+    if (!usable()) return;
+    world_->ask(world_->mouth_of(process_), state_,
+                {.verb = core::Verb::increment,
+                 .commands = {"INCR"},
+                 .run = [=](Server& server, Socket&) -> core::Event {
+                   return core::event::Incremented{++server.counters[key]};
+                 }});
+  }
+
+  void remind(Duration delay) {
+    if (usable()) world_->remind(state_, delay);
+  }
+
   void kill(const std::vector<std::int64_t>& ids) {
     if (!usable()) return;
     world_->ask(world_->mouth_of(process_), state_,

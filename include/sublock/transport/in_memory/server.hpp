@@ -193,6 +193,9 @@ class Server {
   }
 
   /// CLIENT LIST TYPE pubsub.
+  /// Keys that were raised by INCR; the only keys it has.
+  std::map<std::string, std::int64_t> counters;
+
   [[nodiscard]] std::vector<core::Connection> list() const {
     std::vector<core::Connection> listed;
     for (const Socket* client : clients_) {

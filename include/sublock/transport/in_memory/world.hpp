@@ -30,7 +30,8 @@ struct LineState {
   std::uint64_t delivered = 0;         ///< events, over all epochs
   bool is_open = false;                ///< Opened was delivered, and neither Lost nor close() since
   bool ear_is_up = false;
-  bool subscribed = false;       ///< as far as the client knows; a subscribed ear never goes to the pool
+  bool subscribed = false;  ///< as far as the client knows; a subscribed ear never goes to the pool
+  Instant reminder = Instant::max();
   std::string response_channel;  ///< what listen() replaces
   std::shared_ptr<Socket> ear;   ///< null: closed
 };
@@ -100,9 +101,12 @@ class World {
     const std::uint64_t before = delivered_;
     for (;;) {
       const Step step = next_step();
-      if (!step.socket || step.due > pacing_->now()) break;
+      if (step.due > pacing_->now()) break;
       const std::shared_ptr<Socket> alive = step.socket;
-      if (step.up) {
+      if (step.line) {
+        step.line->reminder = Instant::max();
+        tell(step.line, step.line->epoch, core::event::Reminded{});
+      } else if (step.up) {
         arrive(*alive);
       } else {
         receive(alive);
@@ -122,6 +126,12 @@ class World {
       if (line->delivered != before || stop.stop_requested() || pacing_->now() >= end) return;
       pacing_->pause(lock, line.get(), std::min(end, next_step().due), stop);
     }
+  }
+
+  /// Tells the line once, after `delay`; a wedged process is told when it runs again.
+  void remind(const std::shared_ptr<LineState>& line, Duration delay) {
+    line->reminder = core::saturating_add(pacing_->now(), delay);
+    pacing_->wake(nullptr);
   }
 
   /// The mouth of a process, connected anew where the last one broke.
@@ -213,6 +223,7 @@ class World {
     std::shared_ptr<Socket> socket = nullptr;
     bool up = false;
     Instant due = Instant::max();
+    std::shared_ptr<LineState> line = nullptr;  // to be reminded
   };
 
   static bool can_send(const Socket& socket) {
@@ -234,6 +245,9 @@ class World {
       if (can_receive(*socket) && socket->down.front().due < next.due) {
         next = {socket, false, socket->down.front().due};
       }
+      const auto& line = socket->line;
+      if (line && line->reminder < next.due && !socket->process->wedged)
+        next = {socket, false, line->reminder, line};
     }
     return next;
   }
@@ -331,6 +345,7 @@ class World {
     line->ear_is_up = false;
     line->subscribed = false;
     line->response_channel.clear();
+    line->reminder = Instant::max();
     std::erase(process->opening, line);
     return std::exchange(line->ear, nullptr);
   }

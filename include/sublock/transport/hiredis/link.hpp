@@ -51,7 +51,7 @@ class Link : public std::enable_shared_from_this<Link> {
   /// Drops the connection without a word.
   void close() noexcept {
     if (id_ != 0) {
-      if (lease_ == nullptr) poller_.unwatch(fd_.get());
+      unwatch();
       poller_.remove(id_);
     }
     id_ = 0;
@@ -112,7 +112,7 @@ class Link : public std::enable_shared_from_this<Link> {
   /// Whoever reads this link instead of the keeper; null: the keeper.
   [[nodiscard]] Sleeper* lease() const noexcept { return lease_; }
   void set_lease(Sleeper* lease) {
-    if (lease != nullptr && lease_ == nullptr && id_ != 0) poller_.unwatch(fd_.get());
+    if (lease != nullptr) unwatch();
     lease_ = lease;
     if (lease == nullptr) watch();
   }
@@ -178,7 +178,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void dial_next(core::Instant now, std::string why) {
     for (;;) {
       if (id_ != 0) {
-        if (lease_ == nullptr) poller_.unwatch(fd_.get());
+        unwatch();
         poller_.remove(std::exchange(id_, 0));
         fd_.close();
         if (lease_ != nullptr) lease_->wake();
@@ -226,7 +226,12 @@ class Link : public std::enable_shared_from_this<Link> {
       lease_->wake();
       return true;
     }
-    return poller_.watch(fd_.get(), id_, watched_for_write_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    const bool before = std::exchange(watched_, true);
+    return poller_.watch(fd_.get(), id_, watched_for_write_ ? EPOLLIN | EPOLLOUT : EPOLLIN, before);
+  }
+
+  void unwatch() noexcept {
+    if (std::exchange(watched_, false)) poller_.unwatch(fd_.get());
   }
 
   void flush() {
@@ -322,6 +327,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   std::string unsent_;
   std::size_t sent_ = 0;  // bytes at the front of unsent_ that are not unsent any more
+  bool watched_ = false;  // by the keeper
   bool watched_for_write_ = false;
   bool flush_promised_ = false;
   std::string write_error_;

@@ -92,8 +92,7 @@ class Mouth final : public Link {
 
   void transmit(Said said) {
     if (complaint_ && said.request.verb()) return refuse(said, *std::exchange(complaint_, {}));
-    const std::string bytes = said.request.bytes();
-    if (!said.request.repeatable()) said.request.drop_bytes();
+    const std::string bytes = said.request.repeatable() ? said.request.bytes() : said.request.take_bytes();
     sent_.push_back(std::move(said));
     send(bytes);
   }

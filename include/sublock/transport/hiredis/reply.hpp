@@ -132,6 +132,9 @@ inline void append(std::string& out, std::initializer_list<std::string_view> wor
   if (word == "READONLY") {
     return {Errc::usage, at + " is a read-only replica; connect to its primary" + says};
   }
+  if (command == "SELECT" && word == "ERR") {
+    return {Errc::usage, at + " has no such database as the connection URL asks for" + says};
+  }
   if (word == "DENIED") return {Errc::connect, at + " refuses connections from here" + says};
   return {Errc::protocol, at + " refuses " + std::string(command) + says};
 }

@@ -189,7 +189,10 @@ class Participant : public Attempt {
     switch (phase_) {
       case Phase::idle:
       case Phase::waiting: return;
-      case Phase::leaving: return arrive_outside(now);
+      case Phase::leaving:
+        // The lock may have been gone before the server could read that it was given back.
+        if (after_leaving_ == Result::released) return end(Result::lost, {Errc::lost, lost.failure.text});
+        return arrive_outside(now);
       case Phase::holding:
         if (!rules.loss_is_final) return;
         return end(Result::lost, {Errc::lost, lost.failure.text});

@@ -129,7 +129,11 @@ class BasicRedisLock {
     } else {
       decltype(auto) result = run();
       check();
-      return static_cast<decltype(result)>(result);
+      if constexpr (std::is_reference_v<decltype(result)>) {
+        return static_cast<decltype(result)>(result);
+      } else {
+        return result;  // moved: it may be of a type that can't be copied
+      }
     }
   }
 

@@ -27,8 +27,9 @@ template <TransportPolicy Transport, ClockPolicy Clock>
 class Inquiry final : private core::Listener {
  public:
   Inquiry(std::shared_ptr<Transport> transport, Clock clock, core::RollCall roll_call)
-      : lock_(transport->mutex()),
-        line_(std::move(transport), static_cast<core::Listener&>(*this)),
+      : transport_(std::move(transport)),
+        lock_(transport_->mutex()),
+        line_(transport_, static_cast<core::Listener&>(*this)),
         clock_(std::move(clock)),
         roll_call_(std::move(roll_call)) {
     core::RollCall::start(actions_);
@@ -71,6 +72,7 @@ class Inquiry final : private core::Listener {
     actions_.clear();
   }
 
+  std::shared_ptr<Transport> transport_;  // outlives the lock on its mutex
   std::unique_lock<std::mutex> lock_;
   typename Transport::Line line_;
   Clock clock_;

@@ -83,7 +83,7 @@ class Session final : private core::Listener {
     bool kept = participant_.release(actions_);
     if (kept) {
       const Instant limit = core::saturating_add(clock_.now(), at_most);
-      kept = run(lock, {}, [&] { return limit; });
+      kept = run(lock, {}, [&] { return limit; }) && participant_.result() == core::Result::released;
       if (!kept) tell_loss("the server did not confirm the release");
     }
     line_.reset();

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """A process that takes a lock with Python's portalocker, as a peer for tests.
 
-    portalocker_peer.py PORT CHANNEL [wait=S] [hold=S] [rounds=N] [shared] [exclusion=PATH]
+    portalocker_peer.py PORT CHANNEL [wait=S] [hold=S] [rounds=N] [shared]
+                       [exclusion=PATH] [overlap=KEY]
 
 Prints one line for each event, stamped with CLOCK_MONOTONIC seconds: VERSION v, TRY, GOT, RELEASED,
 FAILED text, LOST, OVERLAP. Without hold= it holds until a line comes on stdin, or its end. exclusion=PATH
-is a file that only the owner may have: created after GOT, removed before the release.
-Exit status: 0 where it was got and given back, 1 after FAILED, 3 after LOST or OVERLAP.
+is a file that only the owner may have: created after GOT, removed before the release. overlap=KEY is a
+counter of owners: INCR after GOT, DECR before the release; OVERLAP n where there was more than one.
+Exit status: 0 where it was got and given back, 1 after FAILED, 3 after LOST or a second owner of the file.
 """
 
 import os
@@ -40,6 +42,7 @@ def main():
     flags = {word for word in rest if '=' not in word}
     values = dict(word.split('=', 1) for word in rest if '=' in word)
     exclusion = values.get('exclusion')
+    overlap = values.get('overlap')
     more = {'flags': portalocker.LockFlags.SHARED} if 'shared' in flags else {}
     signal.signal(signal.SIGTERM, stop)
     say('VERSION', portalocker.__version__)
@@ -65,10 +68,16 @@ def main():
             say('GOT')
             if exclusion:
                 visit(exclusion)
+            if overlap:
+                owners = connection.incr(overlap)
+                if owners > 1:
+                    say('OVERLAP', owners)
             if 'hold' in values:
                 time.sleep(float(values['hold']))
             else:
                 sys.stdin.readline()
+            if overlap:
+                connection.decr(overlap)
             if exclusion:
                 os.unlink(exclusion)
         except KeyboardInterrupt:  # portalocker's way to tell that its subscription has gone

@@ -127,6 +127,30 @@ TEST_F(ScriptedPeer, IsNotAnsweredWhereItAsksNothing) {
   EXPECT_EQ(answer_of(peer, middle).at("mode"), "exclusive");
 }
 
+TEST_F(ScriptedPeer, CannotEndUsByWhatItPublishes) {
+  Process ours({"/bin/bash", "-c", "ulimit -s 512; exec \"$0\" \"$@\"", SUBLOCK_DRIVER, "lock", channel,
+                "port=" + std::to_string(server_.port()), "id=" + middle, "hold=60"});
+  ours.expect_line("GOT");
+  const auto nested = [](std::string_view open, std::string_view close) {
+    std::string text;
+    for (int i = 0; i < 10'000; ++i) text += open;
+    for (int i = 0; i < 10'000; ++i) text += close;
+    return text;
+  };
+  for (const auto& payload :
+       {std::string("hello"), std::string(), std::string("{\"response_channel\":\"x\xff\"}"),
+        std::string("\xff\xfe\0", 3), nested("[", ""), nested("[", "]"), nested("{\"a\":", "}"),
+        std::string(16UL << 20, 'x')}) {
+    EXPECT_EQ(server_.command({"PUBLISH", channel, payload}), "1");
+  }
+  auto peer = scripted({"mode=pending"});
+  peer.expect_line("JOINED 2");
+  EXPECT_EQ(answer_of(peer, middle).at("mode"), "exclusive");
+  ours.signal(SIGTERM);
+  ours.expect_line("RELEASED");
+  EXPECT_EQ(ours.exit_status(), 0) << ours.transcript();
+}
+
 // --- an exclusive holder
 
 class Generation : public ScriptedPeer, public testing::WithParamInterface<const char*> {
@@ -181,9 +205,9 @@ TEST_P(Generation, PendingPeerThatComesLastLetsUsIn) {
 }
 
 TEST_F(ScriptedPeer, OfFourOneMayHaveBeenPromotedMeanwhile) {
-  auto peer = scripted({"mode=pending", "id=" + high, "delay=0.01"});
+  auto peer = scripted({"mode=pending", "id=" + high, "delay=0.3"});
   peer.expect_line("JOINED 1");
-  auto ours = drive({"id=" + middle, "wait=1"});
+  auto ours = drive({"id=" + middle, "wait=2"});
   peer.expect_line("PINGED");  // its answer to this one says pending, and is out of date already
   peer.say("mode exclusive");
   ours.expect_line("FAILED busy");

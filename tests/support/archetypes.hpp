@@ -112,6 +112,8 @@ enum class Flaw {
   no_count,
   no_list,
   no_kill,
+  no_increment,
+  no_remind,
   no_wait,
   wait_without_stop,
   no_line,
@@ -121,6 +123,7 @@ enum class Flaw {
   make_returns_another,
   no_mutex,
   mutex_by_another_name,
+  no_stalled,
   no_foreign,
   foreign_may_throw,
   end
@@ -146,6 +149,8 @@ struct ArchetypeLine {
   void count(const std::string&) requires(flaw != Flaw::no_count) {}
   void list() requires(flaw != Flaw::no_list) {}
   void kill(const std::vector<std::int64_t>&) requires(flaw != Flaw::no_kill) {}
+  void increment(const std::string&) requires(flaw != Flaw::no_increment) {}
+  void remind(Duration) requires(flaw != Flaw::no_remind) {}
   void wait(std::unique_lock<std::mutex>&, Duration) requires(flaw == Flaw::wait_without_stop) {}
   void wait(std::unique_lock<std::mutex>&, Duration,
             std::stop_token) requires(flaw != Flaw::no_wait && flaw != Flaw::wait_without_stop) {}
@@ -188,6 +193,7 @@ class ArchetypeTransport : public NestedLine<flaw>, public NestedOptions<flaw> {
   }
   std::recursive_mutex& mutex() requires(flaw == Flaw::mutex_by_another_name) { return recursive_mutex_; }
 
+  [[nodiscard]] bool stalled() const noexcept requires(flaw != Flaw::no_stalled) { return false; }
   [[nodiscard]] bool foreign() const noexcept
       requires(flaw != Flaw::no_foreign && flaw != Flaw::foreign_may_throw) {
     return false;

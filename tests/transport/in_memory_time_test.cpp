@@ -155,11 +155,12 @@ TEST_F(VirtualTime, AThreadThatEndsLeavesTimeToTheOthers) {
 TEST_F(VirtualTime, ADeadlockIsToldToEveryThread) {
   std::atomic<int> told = 0;
   {
-    std::vector<std::jthread> threads;
+    // The seats outlast the threads, so that nobody can find out from another's end.
     std::vector<InMemoryRedis::Seat> seats;
     for (int i = 0; i < 3; ++i) seats.push_back(redis.seat());
-    for (auto& seat : seats) {
-      threads.emplace_back([&, mine = std::move(seat)] {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
         Process process(redis.connect());
         EXPECT_THROW(process.wait(Duration::max()), std::logic_error);
         ++told;
@@ -198,6 +199,24 @@ TEST(RealTime, ADelayedDeliveryEndsAnUnboundedWait) {
   process.wait(Duration::max());
   EXPECT_GE(std::chrono::steady_clock::now() - start, 20ms);
   EXPECT_EQ(process.all<event::Listed>().size(), 1u);
+}
+
+TEST(RealTime, AnotherThreadsMessageEndsAWait) {
+  InMemoryRedis redis;
+  const auto transport = redis.connect();
+  Recorder recorder;
+  std::unique_lock lock(transport->mutex());
+  InMemoryTransport::Line line(transport, recorder);
+  line.open();
+  line.wait(lock, 10s, {});
+  line.join("a", "a-1", "n");
+  line.wait(lock, 10s, {});
+  const auto start = std::chrono::steady_clock::now();
+  // It gets the mutex only once the wait lets go of it.
+  std::jthread sender([&] { redis.publish("a", "wake up"); });
+  line.wait(lock, 60s, {});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
+  EXPECT_EQ(recorder.order.back(), "Message wake up");
 }
 
 TEST(RealTime, EveryThreadIsWokenByAnother) {

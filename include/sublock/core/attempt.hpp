@@ -72,19 +72,31 @@ class Attempt {
     }
   }
 
-  /// Everything that decides what comes next, in a canonical form that leaves out times, texts and dice:
-  /// for a search that must know where it has been.
+  /// Everything that decides what comes next, in a canonical form that leaves out times, texts and dice,
+  /// and what has been found out where it won't be looked at again: for a search that must know where it
+  /// has been.
   [[nodiscard]] std::string state_key() const {
     std::string key;
     const auto put = [&key](auto value) { key += std::to_string(static_cast<std::int64_t>(value)) + ','; };
-    put(phase_), put(result_), put(after_leaving_), put(request_.mode), put(request_.once);
-    put(request_.fail_when_locked), put(open_), put(contacted_), put(elected_), put(looked_twice_);
-    put(overheard_long_enough_), put(doubtful()), put(losses_ > 0), put(join_count_),
-        put(heard_.unknown_writer);
+    put(phase_), put(after_leaving_ != Result::none), put(open_), put(contacted_);
+    put(request_.mode), put(request_.once), put(request_.fail_when_locked), put(doubtful());
+    put(!check_nonce_.empty());
     for (std::size_t i = 0; i < Timers::count; ++i) put(timers_.armed(static_cast<Timer>(i)));
-    for (const Candidate& writer : heard_.writers) key += writer.holder_id + '/';
-    for (const Diagnosis::Suspect& suspect : suspects_) put(suspect.connection_id);
-    return key + response_channel_ + census_.state_key();
+    key += response_channel_;
+    const bool weighs = phase_ == Phase::probing || phase_ == Phase::examining;
+    if (weighs || phase_ == Phase::tuning || phase_ == Phase::resting || phase_ == Phase::killing) {
+      put(elected_), put(looked_twice_);
+      for (const Diagnosis::Suspect& suspect : suspects_) put(suspect.connection_id);
+    }
+    if (!weighs) return key;
+    put(overheard_long_enough_);
+    if (request_.mode == LockMode::exclusive) {  // readers let every writer go first, whoever pings
+      std::vector<std::string> heard(heard_.unknown_writer ? 1 : 0);
+      for (const Candidate& writer : heard_.writers) heard.push_back(writer.holder_id);
+      std::ranges::sort(heard);
+      for (const std::string& id : heard) key += id + '/';
+    }
+    return key + census_.state_key();
   }
 
  protected:

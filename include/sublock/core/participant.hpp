@@ -96,12 +96,21 @@ class Participant : public Attempt {
 
   /// One timer, due or not: for a search over all the times at which it may fire.
   void fire(Timer timer, Instant now, Actions& out) {
+    timers_.disarm(timer);
     switch (timer) {
       case Timer::deadline: return run_out_of_time(out);
       case Timer::patience: return lose_patience(now, out);
       case Timer::recount: return recount(now, out);
       case Timer::again: return go_on(now, out);
     }
+  }
+
+  /// As of an attempt, with what only a broken rule looks at.
+  [[nodiscard]] std::string state_key() const {
+    std::string key = Attempt::state_key();
+    if constexpr (!rules.count_in_ping) key += '#' + std::to_string(join_count_);
+    if constexpr (!rules.hold_before_answering) key += announced_ ? "" : "!";
+    return key;
   }
 
  private:
@@ -208,7 +217,10 @@ class Participant : public Attempt {
     switch (phase_) {
       case Phase::idle:
       case Phase::waiting: return;
-      case Phase::leaving: return arrive_outside(now);
+      case Phase::leaving:
+        // The lock may have been gone before the server could read that it was given back.
+        if (after_leaving_ == Result::released) return end(Result::lost, {Errc::lost, lost.failure.text});
+        return arrive_outside(now);
       case Phase::holding:
         if (!rules.loss_is_final) return;
         return end(Result::lost, {Errc::lost, lost.failure.text});

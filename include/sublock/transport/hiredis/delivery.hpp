@@ -49,8 +49,8 @@ class Delivery {
 
   /// Tells it in the next turn, which is not far: somebody is woken for it where nobody is busy. Stale
   /// by then if the line has been closed in between.
-  void later(LineState& line, core::Event event) {
-    posts_.push_back({line.weak_from_this(), line.epoch, std::move(event)});
+  void later(LineState& line, const core::Event& event) {
+    posts_.push_back({line.weak_from_this(), line.epoch, event});
     if (!poller_.busy()) poller_.wake();
   }
 

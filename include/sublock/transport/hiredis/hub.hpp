@@ -34,7 +34,8 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
         delivery(poller),
         mouth(std::make_shared<Mouth>(poller, settings, delivery, static_cast<Mouth::Owner&>(*this))),
         addresses_(numeric_addresses(settings.endpoint)),
-        numeric_(!addresses_.empty()) {}
+        numeric_(!addresses_.empty()),
+        must_ask_(!numeric_) {}
 
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
@@ -51,9 +52,8 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     if (!idle_ears_.empty()) {
       seat(line, std::move(idle_ears_.back()));
       idle_ears_.pop_back();
-    } else if (addresses_stale_ && !numeric_) {
-      addresses_.clear();  // the host may have moved: ask again
-      addresses_stale_ = false;
+    } else if (has_failed_ && !numeric_) {
+      must_ask_ = true;  // the host may have moved
     }
     connect_line(line);
   }
@@ -75,17 +75,20 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   }
 
   [[nodiscard]] bool needs_addresses(const LineState& line) const {
-    return line.open && !line.announced && addresses_.empty();
+    return line.open && !line.ear && must_ask_;
   }
   /// One caller asks for all; the others need not block for it.
   [[nodiscard]] bool resolver_is_free() const noexcept { return !resolving_; }
   void set_resolving(bool resolving) noexcept { resolving_ = resolving; }
   /// The resolver's answer, for all lines that wait for it.
   void take_addresses(std::variant<Addresses, Failure> answer) {
-    if (auto* found = std::get_if<Addresses>(&answer)) addresses_ = std::move(*found);
+    if (auto* found = std::get_if<Addresses>(&answer)) {
+      addresses_ = std::move(*found);
+      must_ask_ = has_failed_ = false;
+    }
     const auto lines = lines_;
     for (LineState* line : lines) {
-      if (!line->open || line->announced) continue;
+      if (!line->open || line->ear) continue;
       if (const auto* failure = std::get_if<Failure>(&answer)) {
         lose(*line, *failure);
       } else {
@@ -169,7 +172,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
 
  private:
   void connect_line(LineState& line) {
-    if (addresses_.empty()) return;  // until somebody who waits has asked the resolver
+    if (!line.ear && must_ask_) return;  // until somebody who waits has asked the resolver
     const core::Instant now = SteadyClock().now();
     mouth->want(now);
     if (!line.open) return;
@@ -219,16 +222,16 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   }
 
   void on_ear_broken(Ear& ear, const Failure& failure) override {
-    if (failure.code == Errc::connect) addresses_stale_ = true;
+    if (failure.code == Errc::connect) has_failed_ = true;
     if (ear.line() != nullptr) return lose(*ear.line(), failure);
     std::erase_if(idle_ears_, [&](const auto& idle) { return idle.get() == &ear; });
   }
 
   void on_mouth_unavailable(const Failure& failure) override {
-    if (failure.code == Errc::connect) addresses_stale_ = true;
+    if (failure.code == Errc::connect) has_failed_ = true;
     const auto lines = lines_;
     for (LineState* line : lines) {
-      if (!line->announced) lose(*line, failure);
+      if (line->ear && !line->announced) lose(*line, failure);
     }
   }
 
@@ -238,10 +241,11 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   std::unordered_set<LineState*> lines_;         // the open ones
   std::vector<std::shared_ptr<Ear>> idle_ears_;  // all clean, the warmest last
   ServerTraits traits_;
-  Addresses addresses_;
-  const bool numeric_;  // the URL gives an address, so that no resolver is needed
+  Addresses addresses_;  // the last that were known: the mouth goes on with them
+  const bool numeric_;   // the URL gives an address, so that no resolver is needed
+  bool must_ask_;        // before the next ear is connected
   bool resolving_ = false;
-  bool addresses_stale_ = false;  // a connection has failed since they were asked for
+  bool has_failed_ = false;  // a connection, since the addresses were asked for
 };
 
 }  // namespace sublock::hiredis

@@ -51,13 +51,14 @@ class Link : public std::enable_shared_from_this<Link> {
   /// Drops the connection without a word.
   void close() noexcept {
     if (id_ != 0) {
-      if (lease_ == nullptr) poller_.unwatch(fd_.get());
+      unwatch();
       poller_.remove(id_);
     }
     id_ = 0;
     fd_.close();
     reader_.reset();
     unsent_.clear();
+    sent_ = 0;
     write_error_.clear();
     asked_at_.reset();
     stage_ = Stage::closed;
@@ -111,7 +112,7 @@ class Link : public std::enable_shared_from_this<Link> {
   /// Whoever reads this link instead of the keeper; null: the keeper.
   [[nodiscard]] Sleeper* lease() const noexcept { return lease_; }
   void set_lease(Sleeper* lease) {
-    if (lease != nullptr && lease_ == nullptr && id_ != 0) poller_.unwatch(fd_.get());
+    if (lease != nullptr) unwatch();
     lease_ = lease;
     if (lease == nullptr) watch();
   }
@@ -137,7 +138,7 @@ class Link : public std::enable_shared_from_this<Link> {
   /// One write at most; collected while a turn is being processed. What the socket doesn't take waits.
   void send(std::string_view bytes) {
     if (stage_ == Stage::closed || !write_error_.empty()) return;
-    if (unsent_.size() + bytes.size() > unsent_max) {
+    if (unsent_.size() - sent_ + bytes.size() > unsent_max) {
       fail({Errc::connect, "Redis at " + where() + " doesn't read what we send"});
       return;
     }
@@ -177,7 +178,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void dial_next(core::Instant now, std::string why) {
     for (;;) {
       if (id_ != 0) {
-        if (lease_ == nullptr) poller_.unwatch(fd_.get());
+        unwatch();
         poller_.remove(std::exchange(id_, 0));
         fd_.close();
         if (lease_ != nullptr) lease_->wake();
@@ -225,27 +226,31 @@ class Link : public std::enable_shared_from_this<Link> {
       lease_->wake();
       return true;
     }
-    return poller_.watch(fd_.get(), id_, watched_for_write_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    const bool before = std::exchange(watched_, true);
+    return poller_.watch(fd_.get(), id_, watched_for_write_ ? EPOLLIN | EPOLLOUT : EPOLLIN, before);
+  }
+
+  void unwatch() noexcept {
+    if (std::exchange(watched_, false)) poller_.unwatch(fd_.get());
   }
 
   void flush() {
     flush_promised_ = false;
     if (stage_ == Stage::closed || stage_ == Stage::connecting || unsent_.empty()) return;
-    std::size_t sent = 0;
-    while (sent < unsent_.size()) {
-      const ssize_t count = ::send(fd_.get(), unsent_.data() + sent, unsent_.size() - sent, MSG_NOSIGNAL);
+    while (sent_ < unsent_.size()) {
+      const ssize_t count = ::send(fd_.get(), unsent_.data() + sent_, unsent_.size() - sent_, MSG_NOSIGNAL);
       if (count >= 0) {
-        sent += static_cast<std::size_t>(count);
+        sent_ += static_cast<std::size_t>(count);
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         break;
       } else if (errno != EINTR) {
         // The server may have said why it hung up: read that first, and fail where reading ends.
         write_error_ = std::strerror(errno);
-        sent = unsent_.size();
+        sent_ = unsent_.size();
         poller_.attend(weak_from_this());
       }
     }
-    unsent_.erase(0, sent);
+    if (sent_ > unsent_.size() / 2) unsent_.erase(0, std::exchange(sent_, 0));
     if (wants_to_write() != watched_for_write_) watch();
     if (unsent_.empty() && unsent_.capacity() > (1U << 20)) unsent_.shrink_to_fit();
   }
@@ -257,7 +262,7 @@ class Link : public std::enable_shared_from_this<Link> {
       const ssize_t count = ::recv(fd_.get(), bytes, sizeof bytes, 0);
       if (count > 0) {
         heard_at_ = now;
-        asked_at_.reset();
+        if (std::exchange(asked_at_, {})) poller_.hasten(due());
         if (::redisReaderFeed(reader_.get(), bytes, static_cast<std::size_t>(count)) != REDIS_OK) {
           fail_protocol("sent more than there is memory for");
           return false;
@@ -321,6 +326,8 @@ class Link : public std::enable_shared_from_this<Link> {
   Greeting greeting_;
 
   std::string unsent_;
+  std::size_t sent_ = 0;  // bytes at the front of unsent_ that are not unsent any more
+  bool watched_ = false;  // by the keeper
   bool watched_for_write_ = false;
   bool flush_promised_ = false;
   std::string write_error_;

@@ -26,7 +26,9 @@ namespace sublock::hiredis {
 /// Needs the transport's mutex.
 class Mouth final : public Link {
  public:
+  /// What may wait for a connection; beyond either, the oldest is given up.
   static constexpr std::size_t queue_max = 10'000;
+  static constexpr std::size_t queue_bytes_max = unsent_max / 2;
 
   class Owner {
    public:
@@ -58,8 +60,8 @@ class Mouth final : public Link {
     Said said{line ? line->weak_from_this() : std::weak_ptr<LineState>(), line ? line->epoch : 0,
               std::move(request)};
     if (ready() && waiting_.empty()) return transmit(std::move(said));
-    if (waiting_.size() >= queue_max) drop_oldest();
-    waiting_.push_back(std::move(said));
+    keep(std::move(said));
+    give_up_excess();
   }
 
   /// When a new attempt is due, beside the link's own due().
@@ -73,6 +75,7 @@ class Mouth final : public Link {
   /// Nobody is there any more who could care.
   void forget() {
     waiting_.clear();
+    waiting_bytes_ = 0;
     retry_at_ = core::Instant::max();
     complaint_.reset();
   }
@@ -85,12 +88,11 @@ class Mouth final : public Link {
   };
   static constexpr core::Duration first_delay = std::chrono::milliseconds(50);
   static constexpr core::Duration delay_max = std::chrono::seconds(1);
-  static constexpr core::Duration proven_after = std::chrono::seconds(1);
+  static constexpr core::Duration proven_after = std::chrono::milliseconds(100);
 
   void transmit(Said said) {
     if (complaint_ && said.request.verb()) return refuse(said, *std::exchange(complaint_, {}));
-    const std::string bytes = said.request.bytes();
-    if (!said.request.repeatable()) said.request.drop_bytes();
+    const std::string bytes = said.request.repeatable() ? said.request.bytes() : said.request.take_bytes();
     sent_.push_back(std::move(said));
     send(bytes);
   }
@@ -103,16 +105,11 @@ class Mouth final : public Link {
 
   void on_ready(core::Instant now) override {
     ready_since_ = now;
-    for (Said& said : std::exchange(waiting_, {})) say_again(std::move(said));
-    owner_.on_mouth_ready();
-  }
-
-  void say_again(Said said) {
-    if (ready()) {
-      transmit(std::move(said));
-    } else {
-      waiting_.push_back(std::move(said));
+    waiting_bytes_ = 0;
+    for (Said& said : std::exchange(waiting_, {})) {
+      ready() ? transmit(std::move(said)) : keep(std::move(said));  // it may break under the weight
     }
+    owner_.on_mouth_ready();
   }
 
   void on_reply(const redisReply& reply, core::Instant) override {
@@ -132,35 +129,39 @@ class Mouth final : public Link {
   }
 
   void on_broken(const Failure& failure, bool was_ready) override {
+    std::deque<Said> unanswered = std::exchange(sent_, {});
+    const std::size_t were_sent = unanswered.size();
+    std::ranges::move(std::exchange(waiting_, {}), std::back_inserter(unanswered));
+    waiting_bytes_ = 0;
     bool complained = false;
-    const auto refuse_and_drop = [&](std::deque<Said>& queue) {
-      std::deque<Said> kept;
-      for (Said& said : std::exchange(queue, {})) {
-        if (said.request.repeatable()) {
-          kept.push_back(std::move(said));
-        } else if (said.request.verb()) {
-          refuse(said, failure);
-          complained = true;
-        }
+    for (std::size_t at = 0; at < unanswered.size(); ++at) {
+      Said& said = unanswered[at];
+      const bool waited_in_vain = at < were_sent || !was_ready;
+      if (said.request.repeatable() || !waited_in_vain) {
+        keep(std::move(said));
+      } else {
+        refuse(said, failure);
+        complained = complained || said.request.verb();
       }
-      queue = std::move(kept);
-    };
-    refuse_and_drop(sent_);
-    if (!was_ready) refuse_and_drop(waiting_);
+    }
+    give_up_excess();
     if (failure.code == Errc::protocol && !complained) complaint_ = failure;
-    waiting_.insert(waiting_.begin(), std::make_move_iterator(sent_.begin()),
-                    std::make_move_iterator(sent_.end()));
-    sent_.clear();
-    while (waiting_.size() > queue_max) drop_oldest();
-
     if (!was_ready) owner_.on_mouth_unavailable(failure);
     schedule_retry(was_ready);
   }
 
-  void drop_oldest() {
-    const Said said = std::move(waiting_.front());
-    waiting_.pop_front();
-    refuse(said, {Errc::connect, "too much to say while there is no connection to Redis at " + where()});
+  void keep(Said said) {
+    waiting_bytes_ += said.request.bytes().size();
+    waiting_.push_back(std::move(said));
+  }
+
+  void give_up_excess() {
+    while (waiting_.size() > queue_max || waiting_bytes_ > queue_bytes_max) {
+      const Said said = std::move(waiting_.front());
+      waiting_.pop_front();
+      waiting_bytes_ -= said.request.bytes().size();
+      refuse(said, {Errc::connect, "too much to say while there is no connection to Redis at " + where()});
+    }
   }
 
   /// At once after a break, then ever more slowly until a connection has lasted.
@@ -181,6 +182,7 @@ class Mouth final : public Link {
   Owner& owner_;
   std::deque<Said> sent_;     // in the order of the answers to come
   std::deque<Said> waiting_;  // for a connection
+  std::size_t waiting_bytes_ = 0;
   std::optional<Failure> complaint_;
   core::Instant ready_since_;
   core::Instant retry_at_ = core::Instant::max();

@@ -107,13 +107,13 @@ class Poller {
   }
   [[nodiscard]] const std::unordered_map<std::uint64_t, Link*>& links() const noexcept { return links_; }
 
-  /// Has the keeper watch `fd` for what `events` says; false where the kernel has no memory for it.
-  bool watch(int fd, std::uint64_t id, std::uint32_t events) noexcept {
+  /// Has the keeper watch `fd` for what `events` says, from now on or other than before; false where the
+  /// kernel has no memory for it.
+  bool watch(int fd, std::uint64_t id, std::uint32_t events, bool already_watched) noexcept {
     epoll_event event = {};
     event.events = events;
     event.data.u64 = id;
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0) return true;
-    return errno == ENOENT && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+    return ::epoll_ctl(epoll_.get(), already_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0;
   }
   void unwatch(int fd) noexcept { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 

@@ -108,6 +108,8 @@ inline void append(std::string& out, std::initializer_list<std::string_view> wor
 /// the channel that the command was about, empty where there is none.
 [[nodiscard]] inline Failure refusal(const std::string& where, std::string_view command,
                                      std::string_view error, std::string_view channel = {}) {
+  constexpr std::string_view abort = "EXECABORT Transaction discarded because of: ";
+  if (error.starts_with(abort)) error.remove_prefix(abort.size());
   const std::string says = ": " + shown(error);
   const std::string_view word = error.substr(0, error.find(' '));
   const std::string at = "Redis at " + where;
@@ -129,6 +131,9 @@ inline void append(std::string& out, std::initializer_list<std::string_view> wor
   }
   if (word == "READONLY") {
     return {Errc::usage, at + " is a read-only replica; connect to its primary" + says};
+  }
+  if (command == "SELECT" && word == "ERR") {
+    return {Errc::usage, at + " has no such database as the connection URL asks for" + says};
   }
   if (word == "DENIED") return {Errc::connect, at + " refuses connections from here" + says};
   return {Errc::protocol, at + " refuses " + std::string(command) + says};

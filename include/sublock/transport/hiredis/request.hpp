@@ -74,7 +74,7 @@ class Request {
 
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
   /// For requests that are never sent twice.
-  void drop_bytes() { std::string().swap(bytes_); }
+  [[nodiscard]] std::string take_bytes() { return std::exchange(bytes_, {}); }
 
   /// Empty where nobody waits for an answer.
   [[nodiscard]] std::optional<core::Verb> verb() const noexcept { return verb_; }

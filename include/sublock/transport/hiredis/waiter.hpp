@@ -66,6 +66,7 @@ class Waiter final : public Sleeper {
   static constexpr std::size_t links_max = 2;
 
   void ask_resolver(std::unique_lock<std::mutex>& lock) {
+    for (const auto& link : std::exchange(leased_, {})) give_back(*link);  // this may take its time
     hub_.set_resolving(true);
     lock.unlock();
     auto answer = resolve(hub_.settings.endpoint);

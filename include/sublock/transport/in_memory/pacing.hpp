@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 namespace sublock::in_memory {
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -74,7 +75,7 @@ class World {
   /// Writes a request. Where nothing delays it, the server has executed it when this returns.
   void send_up(Socket& socket, Request request) {
     const bool sent = !socket.process || !socket.process->wedged;
-    socket.up.push_back({due(socket, socket.up), sent, std::move(request)});
+    socket.up.push_back({due(socket), sent, std::move(request)});
     while (can_send(socket) && socket.up.front().due <= pacing_->now()) arrive(socket);
     sweep();
     pacing_->wake(nullptr);
@@ -163,7 +164,7 @@ class World {
     const std::shared_ptr<Socket> ear = retire(process, line);
     if (!ear || ear->abandoned) return;
     ear->line.reset();
-    if (clean && ear->awaited.empty() && ear->down.empty()) {
+    if (clean) {
       process->pool.push_back(ear);
     } else {
       disconnect(*ear);
@@ -252,16 +253,15 @@ class World {
     return next;
   }
 
-  template <class Queue>
-  Instant due(const Socket& socket, const Queue& queue) {
+  /// When what is sent now may arrive; never before what was sent earlier, since each way is a queue.
+  Instant due(const Socket& socket) {
     const Duration delay = socket.process ? socket.process->delay : Duration::zero();
-    const Instant arrival = pacing_->now() + delay + pacing_->latency();
-    return queue.empty() ? arrival : std::max(arrival, queue.back().due);
+    return pacing_->now() + delay + pacing_->latency();
   }
 
   void send_down(Socket& socket, Reply reply) {
     if (!socket.process || socket.abandoned) return;
-    socket.down.push_back({due(socket, socket.down), true, std::move(reply)});
+    socket.down.push_back({due(socket), true, std::move(reply)});
   }
 
   void arrive(Socket& socket) {

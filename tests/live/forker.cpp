@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+// sublock-forker: takes a lock, forks, and lets the child do something with what it inherited. Says HELD,
+// CHILD with the child's exit status (0: all was as it should be), and RELEASED or LOST once its stdin ends
+// or says something.
+//
+//   sublock-forker URL CHANNEL exit|destroy|release|ask|acquire|anew|linger
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <sublock/redis_lock.hpp>
+
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+#endif
+#endif
+
+namespace {
+
+/// Static, so that exit() in the child destroys it too.
+std::unique_ptr<sublock::RedisLock> lock;  // NOLINT(cert-err58-cpp)
+
+template <class Act>
+std::optional<sublock::Errc> error_of(Act act) {
+  try {
+    act();
+  } catch (const sublock::LockError& error) {
+    return error.kind();
+  }
+  return {};
+}
+
+bool release() {
+  lock->unlock();
+  return !lock->release();
+}
+
+bool ask() {
+  return lock->lost() && !lock->held() && error_of([] { lock->ensure_held(); }) == sublock::Errc::lost &&
+         error_of([] { (void)lock->probe(); }) == sublock::Errc::usage;
+}
+
+bool acquire() {
+  using sublock::Errc;
+  return error_of([] { lock->acquire(); }) == Errc::usage &&
+         error_of([] { (void)lock->try_lock(); }) == Errc::usage;
+}
+
+/// A lock of the child's own works, and meets the parent's like anybody's.
+bool anew() {
+  const sublock::RedisLock::Options options = {.connection = {.url = std::getenv("SUBLOCK_URL")}};
+  sublock::RedisLock same(lock->channel(), options);
+  sublock::RedisLock other(lock->channel() + "-other", options);
+  return !same.try_lock() && other.try_lock() && other.release();
+}
+
+/// Ends when the test does.
+bool linger() {
+  char byte = 0;
+  return ::read(STDIN_FILENO, &byte, 1) <= 0;
+}
+
+[[noreturn]] void be_child(const std::string& what) {
+  const std::map<std::string, std::function<bool()>> acts = {
+      {"release", release},
+      {"ask", ask},
+      {"acquire", acquire},
+      {"anew", anew},
+      {"linger", linger},
+      {"destroy",
+       [] {
+         lock.reset();
+         return true;
+       }},
+  };
+  if (what == "exit") std::exit(0);
+  ::_exit(acts.at(what)() ? 0 : 1);
+}
+
+int run(const std::string& url, const std::string& channel, const std::string& what) {
+  ::setenv("SUBLOCK_URL", url.c_str(), 1);
+  lock =
+      std::make_unique<sublock::RedisLock>(channel, sublock::RedisLock::Options{.connection = {.url = url}});
+  lock->acquire();
+  std::cout << "HELD" << std::endl;
+  const pid_t child = ::fork();
+  if (child < 0) return 1;
+  if (child == 0) be_child(what);
+  int status = 0;
+  while (::waitpid(child, &status, 0) != child) {
+  }
+  std::cout << "CHILD " << (WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)) << std::endl;
+  char byte = 0;
+  while (::read(STDIN_FILENO, &byte, 1) < 0) {
+  }
+  std::cout << (lock->release() ? "RELEASED" : "LOST") << std::endl;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  try {
+    return run(argv[1], argv[2], argv[3]);
+  } catch (const std::exception& error) {
+    std::cout << "FAILED " << error.what() << std::endl;
+    return 1;
+  }
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+
+// The lock where time and faults are at the test's command: what it sends, to the command, and how long it
+// takes, to the nanosecond, when a holder is frozen, strangers listen or the server refuses to help.
+
+#include <gtest/gtest.h>
+#include <lock/in_memory_worlds.hpp>
+#include <lock/lock_fixture.hpp>
+#include <sublock/reaper/never.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sublock::testing {
+namespace {
+
+class VirtualTime : public LockFixture<VirtualWorld> {
+ protected:
+  using PatientLock = BasicRedisLock<InMemoryTransport, LowestIdElection, NeverReap, ManualClock>;
+
+  /// The defaults of the library, in this world.
+  Options options() {
+    Options options;
+    options.connection = world.reach();
+    options.clock = world.clock();
+    options.on_warning = [this](std::string_view text) { warnings += std::string(text) + '\n'; };
+    return options;
+  }
+
+  std::unique_ptr<Lock> lock() { return LockFixture::lock(options()); }
+
+  /// A holder in a process of its own, to which the test may do something.
+  struct Holder {
+    std::shared_ptr<InMemoryTransport> process;
+    std::unique_ptr<Lock> lock;
+  };
+  Holder holder(LockMode mode = LockMode::exclusive) {
+    Holder holder{world.connect(), nullptr};
+    holder.lock = std::make_unique<Lock>(holder.process, channel, options());
+    holder.lock->acquire({.mode = mode});
+    return holder;
+  }
+
+  /// What `act` costs the server.
+  template <class Act>
+  in_memory::Counts cost(Act act) {
+    const in_memory::Counts before = world.redis->counts();
+    act();
+    const in_memory::Counts after = world.redis->counts();
+    return {after.requests - before.requests, after.commands - before.commands,
+            after.messages - before.messages, after.kills - before.kills};
+  }
+
+  /// What the refusal of an acquire says.
+  static std::string refusal(auto& lock, const AcquireOptions& how = {}) {
+    try {
+      lock.acquire(how);
+    } catch (const AlreadyLocked& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  std::string warnings;
+};
+
+TEST_F(VirtualTime, ALockThatIsMadeSendsNothing) {
+  EXPECT_EQ(cost([&] {
+              auto given = lock();
+              Lock own(channel, options());
+              EXPECT_EQ(error_of([&] { own.acquire({.timeout = -1s}); }), Errc::usage);
+              EXPECT_EQ(error_of([&] { Lock("", options()); }), Errc::usage);
+              EXPECT_FALSE(own.release());
+              EXPECT_FALSE(own.held());
+              EXPECT_FALSE(own.lost());
+            }),
+            in_memory::Counts{});
+  EXPECT_TRUE(world.redis->connections().empty());
+}
+
+TEST_F(VirtualTime, AFreeLockIsOneRequestToTakeAndOneToGiveBack) {
+  auto lock = this->lock();
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(cost([&] { lock->acquire(); }), (in_memory::Counts{.requests = 1, .commands = 6}));
+    EXPECT_EQ(cost([&] { lock->release(); }), (in_memory::Counts{.requests = 1, .commands = 2}));
+  }
+  EXPECT_EQ(cost([&] { lock->lock_shared(); }), (in_memory::Counts{.requests = 1, .commands = 6}));
+  EXPECT_EQ(cost([&] { lock->unlock_shared(); }), (in_memory::Counts{.requests = 1, .commands = 2}));
+}
+
+TEST_F(VirtualTime, AFreeLockIsOneRoundTripAway) {
+  const auto process = world.connect();
+  Lock lock(process, channel, options());
+  lock.acquire();
+  lock.release();
+  world.redis->delay(*process, 30ms);
+  EXPECT_EQ(time([&] { lock.acquire(); }), Duration(2 * 30ms));
+  EXPECT_EQ(time([&] { EXPECT_TRUE(lock.release()); }), Duration(2 * 30ms));
+  auto held = holder();
+  EXPECT_EQ(time([&] { EXPECT_EQ(error_of([&] { lock.acquire({.fail_when_locked = true}); }), Errc::busy); }),
+            Duration(3 * 2 * 30ms));  // join, ask, leave
+}
+
+TEST_F(VirtualTime, ARefusalIsAJoinAQuestionAnAnswerAndALeave) {
+  auto held = holder();
+  auto second = lock();
+  (void)second->try_lock();
+  // The question goes to two, the answer to one.
+  EXPECT_EQ(cost([&] { EXPECT_FALSE(second->try_lock()); }),
+            (in_memory::Counts{.requests = 4, .commands = 6 + 4 + 1 + 2, .messages = 2 + 1}));
+}
+
+TEST_F(VirtualTime, AFrozenHolderIsFollowedAfterTwoQuestions) {
+  auto held = holder();
+  auto waiter = lock();
+  world.redis->wedge(*held.process);
+  EXPECT_EQ(time([&] { waiter->acquire({.timeout = 1min}); }), Duration(2 * 1s));
+  EXPECT_EQ(world.redis->counts().kills, 1u);
+  EXPECT_NE(warnings.find(held.lock->holder_id()), std::string::npos) << warnings;
+  EXPECT_FALSE(held.lock->lost());  // nobody can tell it yet
+  world.redis->resume(*held.process);
+  world.redis->pump();
+  EXPECT_TRUE(held.lock->lost());
+  EXPECT_FALSE(held.lock->release());
+  EXPECT_TRUE(waiter->held());
+  EXPECT_EQ(world.redis->subscribers(channel), 1u);
+}
+
+TEST_F(VirtualTime, AHolderThatFreezesWhileSomebodyWaitsIsFollowedWithinAnIntervalMore) {
+  auto held = holder();
+  auto waiter = lock();
+  const auto later = world.after(10s, [&] { world.redis->wedge(*held.process); });
+  const Duration took = time([&] { waiter->acquire({.timeout = 1min}); });
+  EXPECT_GE(took, Duration(10s + 2 * 1s));
+  EXPECT_LE(took, Duration(10s + 2 * 1s + 375ms));
+}
+
+TEST_F(VirtualTime, AFrozenReaderIsFollowedToo) {
+  auto frozen = holder(LockMode::shared);
+  auto healthy = holder(LockMode::shared);
+  auto waiter = lock();
+  world.redis->wedge(*frozen.process);
+  const auto later = world.after(10s, [&] { healthy.lock->release(); });
+  const Duration took = time([&] { waiter->acquire({.timeout = 1min}); });
+  EXPECT_GE(took, Duration(10s));
+  EXPECT_LE(took, Duration(10s + 375ms));
+  EXPECT_FALSE(healthy.lock->lost());
+  EXPECT_EQ(world.redis->counts().kills, 1u);
+}
+
+TEST_F(VirtualTime, AHolderThatThawsInTimeKeepsIt) {
+  auto held = holder();
+  auto waiter = lock();
+  world.redis->wedge(*held.process);
+  const auto later = world.after(1900ms, [&] { world.redis->resume(*held.process); });
+  EXPECT_NE(refusal(*waiter, {.timeout = 10s}).find(held.lock->holder_id()), std::string::npos);
+  EXPECT_TRUE(held.lock->held());
+  EXPECT_EQ(world.redis->counts().kills, 0u);
+}
+
+TEST_F(VirtualTime, WithNeverReapAFrozenHolderKeepsIt) {
+  auto held = holder();
+  PatientLock waiter(world.connect(), channel, {.connection = world.reach(), .clock = world.clock()});
+  world.redis->wedge(*held.process);
+  std::string text;
+  EXPECT_EQ(time([&] { text = refusal(waiter, {.timeout = 30s}); }), Duration(30s));
+  EXPECT_NE(text.find("1 of 2 subscribers did not answer"), std::string::npos) << text;
+  EXPECT_EQ(world.redis->counts().kills, 0u);
+  const auto later = world.after(10s, [&] { world.redis->crash(*held.process); });
+  const Duration took = time([&] { waiter.acquire({.timeout = infinite}); });
+  EXPECT_GE(took, Duration(10s));
+  EXPECT_LE(took, Duration(10s + 375ms));
+}
+
+TEST_F(VirtualTime, WhereAKillIsRefusedTheErrorSaysSo) {
+  auto held = holder();
+  auto waiter = lock();
+  world.redis->wedge(*held.process);
+  world.redis->refuse("CLIENT KILL", "NOPERM this user has no permissions to run the 'client|kill' command");
+  std::string text = refusal(*waiter, {.timeout = 30s});
+  EXPECT_NE(text.find("client|kill"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 of 2 subscribers did not answer"), std::string::npos) << text;
+  world.redis->allow("CLIENT KILL");
+  world.redis->refuse("CLIENT LIST", "NOPERM this user has no permissions to run the 'client|list' command");
+  text = refusal(*waiter, {.timeout = 30s});
+  EXPECT_NE(text.find("client|list"), std::string::npos) << text;
+  EXPECT_EQ(world.redis->subscribers(channel), 1u);
+  world.redis->allow("CLIENT LIST");
+  EXPECT_EQ(time([&] { waiter->acquire({.timeout = 1min}); }), Duration(2 * 1s));
+}
+
+TEST_F(VirtualTime, AHolderIsNotKilledForTheSilenceOfTheServer) {
+  auto held = holder();
+  const auto process = world.connect();
+  Lock waiter(process, channel, options());
+  (void)waiter.try_lock();
+  // The waiter hears nothing, itself included.
+  const auto deaf = world.after(100ms, [&] { world.redis->hold(*process); });
+  const Duration took = time([&] { EXPECT_NE(refusal(waiter, {.timeout = 10s}), ""); });
+  EXPECT_LE(took, Duration(10s + 105ms));
+  world.redis->heal(*process);
+  world.redis->pump();
+  EXPECT_EQ(world.redis->counts().kills, 0u);
+  EXPECT_TRUE(held.lock->held());
+}
+
+TEST_F(VirtualTime, StrangersCostOneTimeoutAndAWarning) {
+  world.stranger(channel);
+  auto lock = this->lock();
+  EXPECT_EQ(time([&] { lock->acquire({.timeout = 1min}); }), Duration(1s));
+  EXPECT_NE(warnings.find("1 subscribers"), std::string::npos) << warnings;
+  lock->release();
+  EXPECT_EQ(time([&] { EXPECT_TRUE(lock->try_lock()); }), Duration(1s));
+  lock->release();
+  EXPECT_EQ(time([&] { EXPECT_TRUE(lock->try_lock_shared()); }), Duration(1s));
+}
+
+TEST_F(VirtualTime, WhoListensByPatternIsNoStranger) {
+  world.redis->subscribe_to_everything();
+  auto lock = this->lock();
+  EXPECT_EQ(time([&] { EXPECT_TRUE(lock->try_lock()); }), Duration::zero());
+  EXPECT_FALSE(this->lock()->try_lock());
+  EXPECT_EQ(warnings, "");
+}
+
+TEST_F(VirtualTime, AReleaseWaitsForItsConfirmationButNotForEver) {
+  auto held = holder();
+  world.redis->partition(*held.process);
+  EXPECT_EQ(time([&] { EXPECT_FALSE(held.lock->release()); }), Duration(1s));
+  EXPECT_TRUE(held.lock->lost());
+  EXPECT_FALSE(held.lock->held());
+  world.redis->heal(*held.process);
+  world.redis->pump();
+  EXPECT_EQ(world.redis->subscribers(channel), 0u);
+  EXPECT_NO_THROW(held.lock->acquire());
+  EXPECT_FALSE(held.lock->lost());
+}
+
+TEST_F(VirtualTime, AReleaseThatMeetsARestartIsALoss) {
+  auto held = holder();
+  world.redis->partition(*held.process);
+  const auto later = world.after(100ms, [&] {
+    world.redis->restart();
+    world.redis->heal(*held.process);
+  });
+  EXPECT_EQ(time([&] { EXPECT_FALSE(held.lock->release()); }), Duration(100ms));
+  EXPECT_TRUE(held.lock->lost());
+}
+
+TEST_F(VirtualTime, AStopIsHeardWhateverTheServerDoes) {
+  const auto process = world.connect();
+  Lock lock(process, channel, options());
+  lock.acquire();
+  lock.release();
+  std::stop_source stop;
+  world.redis->partition(*process);
+  const auto later = world.after(50ms, [&] { stop.request_stop(); });
+  const Duration took =
+      time([&] { EXPECT_EQ(error_of([&] { lock.lock(stop.get_token()); }), Errc::cancelled); });
+  EXPECT_GE(took, Duration(50ms));
+  EXPECT_LE(took, Duration(50ms + 100ms));
+  world.redis->heal(*process);
+  world.redis->pump();
+  EXPECT_EQ(world.redis->subscribers(channel), 0u);
+  EXPECT_TRUE(lock.try_lock());
+}
+
+TEST_F(VirtualTime, ADeadlineHoldsWhateverTheServerDoes) {
+  const auto process = world.connect();
+  Lock lock(process, channel, options());
+  lock.acquire();
+  lock.release();
+  world.redis->partition(*process);
+  const Duration took =
+      time([&] { EXPECT_EQ(error_of([&] { lock.acquire({.timeout = 300ms}); }), Errc::connect); });
+  EXPECT_GE(took, Duration(300ms));
+  EXPECT_LE(took, Duration(305ms));
+  EXPECT_LE(time([&] { EXPECT_EQ(error_of([&] { (void)lock.try_lock(); }), Errc::connect); }),
+            Duration(1255ms));
+}
+
+TEST_F(VirtualTime, AServerThatStopsIsWaitedForUntilTheDeadline) {
+  auto held = holder();
+  auto waiter = lock();
+  const auto stop = world.after(1s, [&] { world.redis->stop(); });
+  EXPECT_EQ(time([&] { EXPECT_EQ(error_of([&] { waiter->acquire({.timeout = 60s}); }), Errc::connect); }),
+            Duration(60s));
+  EXPECT_TRUE(held.lock->lost());
+  world.redis->start();
+  held.lock->acquire();
+  const auto stop_again = world.after(1s, [&] { world.redis->stop(); });
+  const auto start = world.after(60s, [&] { world.redis->start(); });
+  const Duration took = time([&] { waiter->lock(); });
+  EXPECT_GE(took, Duration(60s));
+  EXPECT_LE(took, Duration(60s + 375ms));
+}
+
+TEST_F(VirtualTime, AServerThatWasNeverThereIsGivenUp) {
+  world.redis->stop();
+  auto lock = this->lock();
+  EXPECT_EQ(time([&] { EXPECT_EQ(error_of([&] { lock->acquire({.timeout = 3s}); }), Errc::connect); }),
+            Duration(3s));
+  EXPECT_LE(time([&] { EXPECT_EQ(error_of([&] { lock->lock(); }), Errc::connect); }), Duration(5s + 375ms));
+  world.redis->start();
+  EXPECT_TRUE(lock->try_lock());
+}
+
+TEST_F(VirtualTime, APermissionThatIsMissingIsToldAtOnce) {
+  auto lock = this->lock();
+  for (const std::string command : {"CLIENT SETNAME", "SUBSCRIBE", "PUBSUB NUMSUB"}) {
+    world.redis->refuse(command, "NOPERM no permission to run " + command);
+    try {
+      lock->acquire({.timeout = infinite});
+      ADD_FAILURE() << "held without " << command;
+    } catch (const LockError& error) {
+      EXPECT_EQ(error.kind(), Errc::permission);
+      EXPECT_NE(std::string(error.what()).find(command), std::string::npos) << error.what();
+    }
+    world.redis->allow(command);
+    EXPECT_EQ(world.redis->subscribers(channel), 0u);
+  }
+  EXPECT_TRUE(lock->try_lock());
+}
+
+TEST_F(VirtualTime, AServerThatCantCountInAJoinIsProbed) {
+  world.redis->subscribe_in_multi(false);
+  auto first = lock();
+  EXPECT_EQ(time([&] { EXPECT_TRUE(first->try_lock()); }), Duration::zero());
+  EXPECT_FALSE(lock()->try_lock());
+  EXPECT_FALSE(lock()->try_lock_shared());
+  first->release();
+  EXPECT_TRUE(first->try_lock_shared());
+  EXPECT_TRUE(lock()->try_lock_shared());
+}
+
+TEST_F(VirtualTime, ATwinIsNoReasonToKill) {
+  auto options = this->options();
+  options.holder_id = "0123456789abcdef0123456789abcdef";
+  world.stranger(channel, channel + "-lock-" + options.holder_id);
+  auto lock = LockFixture::lock(options);
+  const std::string text = refusal(*lock, {.timeout = 5s});
+  EXPECT_NE(text.find("another connection uses the holder id"), std::string::npos) << text;
+  EXPECT_EQ(world.redis->counts().kills, 0u);
+}
+
+TEST_F(VirtualTime, TheWaitersTriesAreSpreadOverTheInterval) {
+  auto held = holder();
+  auto waiter = lock();
+  const auto tries = [&] { return cost([&] { (void)waiter->try_lock_for(100s); }).requests / 4; };
+  const auto asked = tries();
+  EXPECT_GE(asked, 300u);  // 400, give or take
+  EXPECT_LE(asked, 500u);
+}
+
+}  // namespace
+}  // namespace sublock::testing

@@ -136,8 +136,8 @@ TYPED_TEST_P(LockLaws, AWriterThatWaitsForReadersKeepsNewOnesOut) {
   auto reader = this->held_by_reader();
   auto writer = this->lock();
   auto newcomer = this->lock(this->shared_options());
-  bool elected = false;
-  bool got_in = true;
+  std::atomic<bool> elected = false;
+  std::atomic<bool> got_in = true;
   const auto later = this->world.after(40ms, [&] {
     elected = this->world.eventually([&] { return writer->writer_elected(); });
     got_in = newcomer->try_lock_shared();

@@ -190,13 +190,13 @@ class BasicRedisLock {
   void ensure_held() const {
     if (inherited()) throw LockLost(text_of("the lock stayed with the parent process of a fork"));
     if (const auto error = notice_.error()) throw *error;
-    switch (standing()) {
-      case Errc{}: return;
-      case Errc::doubtful:
-        throw LockError({Errc::doubtful, text_of("the process stood still, and the channel is being checked; "
-                                                 "ask again in a moment")});
-      default: throw LockError({Errc::not_held, text_of("the lock is not held: acquire it first")});
+    const Errc state = standing();
+    if (state == Errc{}) return;
+    if (state == Errc::doubtful) {
+      throw LockError({Errc::doubtful, text_of("the process stood still, and the channel is being checked; "
+                                               "ask again in a moment")});
     }
+    throw LockError({Errc::not_held, text_of("the lock is not held: acquire it first")});
   }
 
   /// The token drawn for the present hold: greater than that of every exclusive hold before it which drew

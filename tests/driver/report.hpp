@@ -54,7 +54,8 @@ inline void report(std::string_view word, std::string_view text = {}) {
   using enum sublock::Errc;
   switch (kind) {
     case busy: return "busy";
-    case lost: return "lost";
+    case lost:
+    case doubtful: return "lost";
     case cancelled: return "cancelled";
     case permission: return "permission";
     case auth: return "auth";

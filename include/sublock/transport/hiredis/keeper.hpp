@@ -71,6 +71,8 @@ class Keeper {
     for (;;) {
       const int count = hub.poller.wait(events.data(), static_cast<int>(events.size()), timeout_ms);
       const std::lock_guard lock(hub.mutex);
+      // In this order: stop() holds no mutex, so its wake may be among those that are cleared.
+      hub.poller.clear_wake();
       if (hub.stopping) return;
       core::Instant now = SteadyClock().now();
       if (const core::Duration gap = hub.pulse.gap(); gap != core::Duration::zero()) {
@@ -78,11 +80,7 @@ class Keeper {
       }
       for (int at = 0; at < count; ++at) {
         const auto id = events[static_cast<std::size_t>(at)].data.u64;
-        if (id == Poller::wake_id) {
-          hub.poller.clear_wake();
-        } else if (Link* link = hub.poller.find(id)) {
-          hub.pump(*link, now);
-        }
+        if (Link* link = hub.poller.find(id)) hub.pump(*link, now);  // none for a wake
       }
       hub.settle(now);
       hub.tick(now);

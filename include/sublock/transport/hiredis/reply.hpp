@@ -37,7 +37,7 @@ inline void append(std::string& out, std::initializer_list<std::string_view> wor
     sizes.push_back(word.size());
   }
   char* bytes = nullptr;
-  const int size =
+  const auto size =
       ::redisFormatCommandArgv(&bytes, static_cast<int>(texts.size()), texts.data(), sizes.data());
   if (size < 0) throw std::bad_alloc();
   out.append(bytes, static_cast<std::size_t>(size));

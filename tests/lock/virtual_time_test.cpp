@@ -183,16 +183,17 @@ TEST_F(VirtualTime, WhereAKillIsRefusedTheErrorSaysSo) {
   auto held = holder();
   auto waiter = lock();
   world.redis->wedge(*held.process);
-  world.redis->refuse("CLIENT KILL", "NOPERM this user has no permissions to run the 'client|kill' command");
-  std::string text = refusal(*waiter, {.timeout = 30s});
-  EXPECT_NE(text.find("client|kill"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 of 2 subscribers did not answer"), std::string::npos) << text;
-  world.redis->allow("CLIENT KILL");
-  world.redis->refuse("CLIENT LIST", "NOPERM this user has no permissions to run the 'client|list' command");
-  text = refusal(*waiter, {.timeout = 30s});
-  EXPECT_NE(text.find("client|list"), std::string::npos) << text;
+  for (const std::string command : {"CLIENT KILL", "CLIENT LIST"}) {
+    world.redis->refuse(command, "NOPERM no permission to run " + command);
+    // Wherever in its search the deadline meets it.
+    for (Duration timeout = 30s; timeout < 35s; timeout += 100ms) {
+      const std::string text = refusal(*waiter, {.timeout = timeout});
+      EXPECT_NE(text.find("permission to run " + command), std::string::npos) << text;
+      EXPECT_NE(text.find("1 of 2 subscribers did not answer"), std::string::npos) << text;
+    }
+    world.redis->allow(command);
+  }
   EXPECT_EQ(world.redis->subscribers(channel), 1u);
-  world.redis->allow("CLIENT LIST");
   EXPECT_EQ(time([&] { waiter->acquire({.timeout = 1min}); }), Duration(2 * 1s));
 }
 

@@ -272,6 +272,11 @@ class Attempt {
     failure_ = {};
   }
 
+  void note_silence() {
+    trouble_ = describe_silence(census_);
+    if (!refusal_.empty()) trouble_ += ", and nobody could look into it: " + refusal_;
+  }
+
   void be_patient(Instant now) {
     timers_.arm(Timer::patience, saturating_add(now, request_.unavailable_timeout));
   }
@@ -310,6 +315,7 @@ class Attempt {
   Suspects suspects_;
   Failure failure_;
   std::string trouble_;
+  std::string refusal_;  // why silence could not be looked into, the last time it was tried
   std::string strangers_;
   std::vector<Holder> blockers_;
 };

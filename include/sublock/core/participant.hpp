@@ -32,6 +32,7 @@ class Participant : public Attempt {
     result_ = Result::none;
     failure_ = {};
     trouble_.clear();
+    refusal_.clear();
     strangers_.clear();
     blockers_.clear();
     losses_ = 0;
@@ -205,7 +206,8 @@ class Participant : public Attempt {
       case Verb::list:
       case Verb::kill:
         if (phase_ != Phase::examining && phase_ != Phase::killing) return;
-        trouble_ = describe_silence(census_) + ", and nobody could look into it: " + refused.failure.text;
+        refusal_ = refused.failure.text;
+        note_silence();
         return step_back(now, out);
       case Verb::count:
       case Verb::leave: return;
@@ -383,7 +385,7 @@ class Participant : public Attempt {
       census_.discount_strangers();
       return conclude(now, out);
     }
-    trouble_ = describe_silence(census_);
+    note_silence();
     if (!suspects_.empty()) return kill_the_silent(now, out);
     if constexpr (!Reaper::asks) return step_back(now, out);
     phase_ = Phase::examining;

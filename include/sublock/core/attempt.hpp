@@ -32,7 +32,7 @@ class Attempt {
   /// Who was in the way at the last look.
   [[nodiscard]] const std::vector<Holder>& blockers() const { return blockers_; }
   /// What kept the last look from telling; empty where it told.
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] const std::string& trouble() const { return trouble_.text; }
   /// Subscribers that were found to be no participants; empty where there were none.
   [[nodiscard]] const std::string& strangers() const { return strangers_; }
   [[nodiscard]] bool elected() const { return elected_; }
@@ -170,7 +170,7 @@ class Attempt {
   /// Somebody else has it, or comes first.
   void give_way(Actions& out) {
     note_blockers();
-    trouble_.clear();
+    trouble_ = {};
     if (request_.once || request_.fail_when_locked) return finish(Result::busy, {}, out);
     leave(Result::none, out);
   }
@@ -180,14 +180,21 @@ class Attempt {
     note_blockers();
     suspects_.clear();
     if (elected_) return rest(request_.check_interval, now);
-    if (request_.once) return finish(Result::busy, {}, out);
+    if (request_.once) return give_up(out);
     leave(Result::none, out);
+  }
+
+  /// Nothing came of it. Mostly because somebody has the lock; where only a right that is missing kept us
+  /// from finding out, that is what the caller must hear.
+  void give_up(Actions& out) {
+    if (trouble_.code == Errc::busy) return finish(Result::busy, {}, out);
+    finish(Result::failed, Failure(trouble_), out);
   }
 
   /// The server refused a question on a channel we have joined.
   void step_aside(const Failure& failure, Instant now, Actions& out) {
     if (!is_transient(failure.code)) return finish(Result::failed, failure, out);
-    trouble_ = failure.text;
+    note_trouble(failure.text);
     rest(std::min(request_.check_interval, lag_of_old_peers), now);
   }
 
@@ -229,8 +236,9 @@ class Attempt {
       failure_ = {Errc::connect, "the server accepts connections but does not answer"};
     }
     const bool unreachable = !failure_.text.empty() && failure_.code != Errc::busy;
-    if (!unreachable && !failure_.text.empty()) trouble_ = failure_.text;
-    finish(unreachable ? Result::failed : Result::busy, failure_, out);
+    if (unreachable) return finish(Result::failed, failure_, out);
+    if (!failure_.text.empty()) note_trouble(failure_.text);
+    give_up(out);
   }
 
   /// Ends the attempt from wherever it is, politely.
@@ -272,9 +280,13 @@ class Attempt {
     failure_ = {};
   }
 
+  void note_trouble(std::string text) { trouble_ = {Errc::busy, std::move(text)}; }
+
   void note_silence() {
-    trouble_ = describe_silence(census_);
-    if (!refusal_.empty()) trouble_ += ", and nobody could look into it: " + refusal_;
+    note_trouble(describe_silence(census_));
+    if (refusal_.text.empty()) return;
+    trouble_.text += ", and nobody could look into it: " + refusal_.text;
+    if (!is_transient(refusal_.code)) trouble_.code = refusal_.code;
   }
 
   void be_patient(Instant now) {
@@ -314,8 +326,8 @@ class Attempt {
   HeardPings heard_;
   Suspects suspects_;
   Failure failure_;
-  std::string trouble_;
-  std::string refusal_;  // why silence could not be looked into, the last time it was tried
+  Failure trouble_;
+  Failure refusal_;  // why silence could not be looked into, the last time it was tried
   std::string strangers_;
   std::vector<Holder> blockers_;
 };

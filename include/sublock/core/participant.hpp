@@ -31,8 +31,8 @@ class Participant : public Attempt {
     request_ = request;
     result_ = Result::none;
     failure_ = {};
-    trouble_.clear();
-    refusal_.clear();
+    trouble_ = {};
+    refusal_ = {};
     strangers_.clear();
     blockers_.clear();
     losses_ = 0;
@@ -86,7 +86,7 @@ class Participant : public Attempt {
     switch (census_.standing()) {
       case Census::Standing::open: return;
       case Census::Standing::forged:
-        trouble_ = "somebody answers out of turn: more answers than subscribers, or one in our name";
+        note_trouble("somebody answers out of turn: more answers than subscribers, or one in our name");
         return step_back(now, out);
       case Census::Standing::complete: break;
     }
@@ -206,7 +206,7 @@ class Participant : public Attempt {
       case Verb::list:
       case Verb::kill:
         if (phase_ != Phase::examining && phase_ != Phase::killing) return;
-        refusal_ = refused.failure.text;
+        refusal_ = refused.failure;
         note_silence();
         return step_back(now, out);
       case Verb::count:
@@ -360,6 +360,7 @@ class Participant : public Attempt {
     if (somebody_holds && (request_.once || request_.fail_when_locked)) return give_way(out);
     elected_ = true;
     note_blockers();
+    trouble_ = {};
     rest(rest_, now);
     rest_ = std::min(rest_ * 2, std::max(request_.check_interval, first_rest));
   }
@@ -378,7 +379,7 @@ class Participant : public Attempt {
     }
     if (phase_ != Phase::probing || !census_.heard_itself()) {
       // Our own silence proves nothing about others.
-      trouble_ = "the server did not deliver our own question in time";
+      note_trouble("the server did not deliver our own question in time");
       return step_back(now, out);
     }
     if constexpr (!rules.complete_answers_only) {
@@ -395,7 +396,7 @@ class Participant : public Attempt {
 
   void examine(const std::vector<Connection>& connections, Instant now, Actions& out) {
     if (has_twin(identity_, connections)) {
-      trouble_ = "another connection uses the holder id " + identity_.holder_id;
+      note_trouble("another connection uses the holder id " + identity_.holder_id);
       return step_back(now, out);
     }
     Suspects silent = silent_by_name(identity_, census_, connections);
@@ -415,7 +416,7 @@ class Participant : public Attempt {
       strangers_ = describe_strangers(census_);
       out.emplace_back(action::Warn{strangers_});
     }
-    trouble_.clear();
+    trouble_ = {};
     decide(now, out);
   }
 

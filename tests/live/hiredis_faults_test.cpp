@@ -251,6 +251,21 @@ TEST_F(HiredisFaults, DestructionIsQuickWhateverTheServerDoes) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
 }
 
+TEST_F(HiredisFaults, DestructionIsQuickWhateverTheKeeperDoes) {
+  for (int i = 0; i < 300; ++i) {
+    auto process = std::make_unique<Process>(HiredisTransport::make({.url = redis.url()}));
+    ASSERT_TRUE(process->answered<event::Opened>([](auto& line) { line.open(); }));
+    process->say([](auto& line) {
+      line.count("lock");  // whose answer the keeper reads while it is told to end
+      line.close();
+      line.open();
+    });
+    const auto start = std::chrono::steady_clock::now();
+    process.reset();
+    ASSERT_LT(std::chrono::steady_clock::now() - start, 1s) << i;
+  }
+}
+
 TEST_F(HiredisFaults, AServerThatTakesNoSubscribeInATransactionIsJoinedWithoutACount) {
   // A server that lets everything through but SUBSCRIBE between MULTI and EXEC.
   support::Relay odd([in_multi = false, subscribed = 0](std::string_view said) mutable {

@@ -72,7 +72,8 @@ class Keeper {
       const int count = hub.poller.wait(events.data(), static_cast<int>(events.size()), timeout_ms);
       const std::lock_guard lock(hub.mutex);
       // In this order: stop() holds no mutex, so its wake may be among those that are cleared.
-      hub.poller.clear_wake();
+      const auto woken = [](const epoll_event& event) { return event.data.u64 == Poller::wake_id; };
+      if (std::any_of(events.begin(), events.begin() + std::max(count, 0), woken)) hub.poller.clear_wake();
       if (hub.stopping) return;
       core::Instant now = SteadyClock().now();
       if (const core::Duration gap = hub.pulse.gap(); gap != core::Duration::zero()) {

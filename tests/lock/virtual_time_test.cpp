@@ -193,6 +193,7 @@ TEST_F(VirtualTime, WhereAKillIsRefusedTheErrorSaysSo) {
     }
     world.redis->allow(command);
   }
+  EXPECT_EQ(warnings.find("killed"), std::string::npos) << warnings;
   EXPECT_EQ(world.redis->subscribers(channel), 1u);
   EXPECT_EQ(time([&] { waiter->acquire({.timeout = 1min}); }), Duration(2 * 1s));
 }

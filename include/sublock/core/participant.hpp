@@ -167,7 +167,9 @@ class Participant : public Attempt {
   }
 
   void handle(const event::Killed&, Instant, Actions& out) {
-    if (phase_ == Phase::killing) start_over(out);
+    if (phase_ != Phase::killing) return;
+    out.emplace_back(action::Warn{describe_kill(std::exchange(suspects_, {}))});
+    start_over(out);
   }
 
   void handle(const event::Incremented& incremented, Instant now, Actions&) {
@@ -421,14 +423,13 @@ class Participant : public Attempt {
   }
 
   void kill_the_silent(Instant now, Actions& out) {
-    const Suspects silent = silent_again(std::exchange(suspects_, {}), census_);
-    if (silent.empty()) return start_over(out);
+    suspects_ = silent_again(std::exchange(suspects_, {}), census_);
+    if (suspects_.empty()) return start_over(out);
     action::Kill kill;
-    for (const Diagnosis::Suspect& suspect : silent) kill.ids.push_back(suspect.connection_id);
+    for (const Diagnosis::Suspect& suspect : suspects_) kill.ids.push_back(suspect.connection_id);
     phase_ = Phase::killing;
     timers_.disarm_steps();
     be_patient(now);
-    out.emplace_back(action::Warn{describe_kill(silent)});
     out.emplace_back(std::move(kill));
   }
 

@@ -72,7 +72,7 @@ template <ReaperPolicy Reaper>
 }
 
 [[nodiscard]] inline std::string describe_kill(const Suspects& suspects) {
-  std::string text = "asked twice and silent twice, so their connections are killed:";
+  std::string text = "asked twice and silent twice, so their connections were killed:";
   for (const auto& [id, holder] : suspects)
     text += ' ' + (holder.empty() ? "one of the old protocol" : holder);
   return text;

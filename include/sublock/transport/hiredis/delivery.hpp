@@ -50,8 +50,13 @@ class Delivery {
   /// Tells it in the next turn, which is not far: somebody is woken for it where nobody is busy. Stale
   /// by then if the line has been closed in between.
   void later(LineState& line, const core::Event& event) {
-    posts_.push_back({line.weak_from_this(), line.epoch, event});
+    with_next_turn(line, event);
     if (!poller_.busy()) poller_.wake();
+  }
+
+  /// Tells it in the next turn, whoever takes it: for what is of no use to a line unless it waits.
+  void with_next_turn(LineState& line, const core::Event& event) {
+    posts_.push_back({line.weak_from_this(), line.epoch, event});
   }
 
   [[nodiscard]] bool pending() const noexcept { return !posts_.empty(); }

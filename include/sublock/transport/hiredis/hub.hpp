@@ -44,7 +44,6 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   void open(LineState& line) {
     if (line.open || line.lost) return;
     line.open = true;
-    if (lines_.empty()) pulse.begin();
     lines_.insert(&line);
     if (const std::string why = poller.start(); !why.empty()) {
       return lose(line, {Errc::connect, "can't connect to Redis at " + settings.where + ": " + why});
@@ -151,8 +150,6 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     for (LineState* line : lines_) delivery.later(*line, core::event::Doubted{why});
   }
 
-  [[nodiscard]] bool has_open_lines() const noexcept { return !lines_.empty(); }
-
   /// The line can't be had, or is no more.
   void lose(LineState& line, const Failure& failure) {
     if (line.ear) unseat(line)->close();
@@ -212,7 +209,8 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   void announce(LineState& line) {
     if (!line.open || line.announced || !line.ear || !line.ear->ready() || !mouth->ready()) return;
     line.announced = true;
-    delivery.later(line, core::event::Opened{});
+    // Waking the keeper for a pooled ear would cost more than all the rest of taking a free lock.
+    delivery.with_next_turn(line, core::event::Opened{});
   }
 
   void on_ear_ready() override { announce_all(); }

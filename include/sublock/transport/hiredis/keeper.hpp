@@ -67,7 +67,7 @@ class Keeper {
   static void run(Hub& hub) {
     ::pthread_setname_np(::pthread_self(), "sublock");
     std::array<epoll_event, 64> events;
-    int timeout_ms = -1;
+    int timeout_ms = 0;
     for (;;) {
       const int count = hub.poller.wait(events.data(), static_cast<int>(events.size()), timeout_ms);
       const std::lock_guard lock(hub.mutex);
@@ -86,9 +86,9 @@ class Keeper {
       hub.settle(now);
       hub.tick(now);
       hub.settle(now);
-      hub.has_open_lines() ? hub.pulse.beat() : hub.pulse.end();
+      hub.pulse.beat();
       timeout_ms = until(hub.poller.next_tick());
-      if (hub.has_open_lines()) timeout_ms = sooner(timeout_ms, Pulse::interval);
+      timeout_ms = sooner(timeout_ms, Pulse::interval);
     }
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Has the process stood still? The keeper beats a few times a second while it has lines to look after;
-// a beat that is late by more than a moment means SIGSTOP, a suspended machine, or a stopped VM.
+// Has the process stood still? The keeper beats a few times a second; a beat that is late by more than a
+// moment means SIGSTOP, a suspended machine, or a stopped VM.
 
 #include <sublock/core/holder.hpp>
 
@@ -20,24 +20,18 @@ class Pulse {
   /// How late a beat may be before nothing is certain any more.
   static constexpr core::Duration late_max = std::chrono::seconds(1);
 
-  /// There is something to look after again.
-  void begin() noexcept { last_ = boot_time().count(); }
-
-  void beat() noexcept { begin(); }
-
-  /// There is nothing to look after, so nobody beats.
-  void end() noexcept { last_ = resting; }
+  void beat() noexcept { last_ = boot_time().count(); }
 
   /// For how long nobody has looked; zero while all is well.
   [[nodiscard]] core::Duration gap() const noexcept {
     const std::int64_t last = last_;
-    if (last == resting) return core::Duration::zero();
+    if (last == not_yet) return core::Duration::zero();
     const core::Duration since = boot_time() - core::Duration(last);
     return since > interval + late_max ? since : core::Duration::zero();
   }
 
  private:
-  static constexpr std::int64_t resting = -1;
+  static constexpr std::int64_t not_yet = -1;
 
   static core::Duration boot_time() noexcept {
     timespec time{};
@@ -45,7 +39,7 @@ class Pulse {
     return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
   }
 
-  std::atomic<std::int64_t> last_ = resting;
+  std::atomic<std::int64_t> last_ = not_yet;
 };
 
 }  // namespace sublock::hiredis

@@ -173,6 +173,25 @@ TEST_F(HiredisWire, WhatAListenerSaysInsideAnEventIsSent) {
   lock.lock();
 }
 
+TEST_F(HiredisWire, WhatAVerbHasPromisedIsForgottenAtClose) {
+  open();
+  process.say([](auto& line) {
+    line.kill({});  // answered without a word on the wire
+    line.close();
+    line.open();
+  });
+  ASSERT_TRUE(process.hears<event::Opened>(2));
+  process.say([](auto& line) {
+    line.close();
+    line.open();  // from the pool, so that Opened is on its way at once
+    line.close();
+    line.open();
+  });
+  ASSERT_TRUE(process.hears<event::Opened>(3));
+  ASSERT_TRUE(process.answered<event::Counted>([](auto& line) { line.count("lock"); }));
+  EXPECT_THAT(process.order(), ::testing::ElementsAre("Opened", "Opened", "Opened", "Counted"));
+}
+
 TEST_F(HiredisWire, ABigMessageIsWrittenAndReadWholeWithoutBlocking) {
   open();
   join();

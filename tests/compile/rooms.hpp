@@ -143,8 +143,10 @@ struct Wall {
        "draws random words"},
       {std::regex("sleep_"
                   "for|sleep_"
-                  "until|\\bu?sleep\\(|nano"
-                  "sleep"),
+                  "until|::sle"
+                  "ep\\(|usle"
+                  "ep\\(|nanosle"
+                  "ep"),
        "",
        {},
        "sleeps: wait for a condition"},

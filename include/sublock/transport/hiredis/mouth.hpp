@@ -64,6 +64,9 @@ class Mouth final : public Link {
     give_up_excess();
   }
 
+  /// Something has been asked, or is about to be.
+  [[nodiscard]] bool awaits_answers() const noexcept { return !sent_.empty() || !waiting_.empty(); }
+
   /// When a new attempt is due, beside the link's own due().
   [[nodiscard]] core::Instant retry_at() const noexcept { return retry_at_; }
   void retry(core::Instant now) {

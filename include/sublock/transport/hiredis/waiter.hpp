@@ -83,7 +83,8 @@ class Waiter final : public Sleeper {
       return stale;
     });
     take(line_->ear);
-    if (line_->open) take(hub_.mouth);
+    // On the way to a free lock the mouth has nothing to tell; the keeper may as well keep it.
+    if (line_->open && (!line_->announced || hub_.mouth->awaits_answers())) take(hub_.mouth);
   }
 
   void take(const std::shared_ptr<Link>& link) {

@@ -218,12 +218,13 @@ class BasicRedisLock {
   /// Empty if there is nobody. Blocks for two round trips, at most `timeout`. Throws LockError: Errc::busy
   /// where somebody does not answer, or what `acquire` throws.
   [[nodiscard]] std::vector<Holder> probe(Duration timeout = std::chrono::seconds(1)) {
-    Asker asker(connection_to_ask(), options_.clock, roll_call());
+    const auto connection = connection_to_ask();
+    Asker asker(connection, options_.clock, roll_call());
     const auto complete = [](const core::RollCall& call) {
       return call.complete() || call.census().reached() == 0;
     };
     if (!asker.wait_until(timeout, complete))
-      throw LockError(explain_silence(channel_, asker.roll_call().census()));
+      throw LockError(explain_silence(channel_, asker.roll_call().census(), detail::server_of(*connection)));
     std::vector<Holder> holders;
     for (const auto& [id, holder] : asker.roll_call().census().answers()) holders.push_back(holder);
     return holders;
@@ -342,13 +343,15 @@ class BasicRedisLock {
     if (use_ == Use::held && !given_) connection_.reset();
     lost = std::exchange(session_, nullptr);
     if (connection_ && connection_->foreign()) throw LockError({Errc::usage, text_of(inherited_text)});
-    if (identity_.pid != process_id()) identity_ = fresh_identity();
+    if (identity_.pid != process_id()) {
+      dice_ = core::Dice(seed());  // a forked child must not throw what its parent throws
+      identity_ = fresh_identity();
+    }
     if (!connection_) connection_ = Transport::make(options_.connection);
-    session_ =
-        std::make_shared<HeldSession>(connection_,
-                                      typename HeldSession::Participant(identity_, core::Dice(random_seed()),
-                                                                        options_.election, options_.reaper),
-                                      options_.clock, notice_);
+    session_ = std::make_shared<HeldSession>(
+        connection_,
+        typename HeldSession::Participant(identity_, dice_.split(), options_.election, options_.reaper),
+        options_.clock, notice_);
     user_pid_ = identity_.pid;
     use_ = Use::busy;
     return session_;
@@ -376,6 +379,7 @@ class BasicRedisLock {
     request.unavailable_timeout = options_.unavailable_timeout;
     request.self_check_interval = options_.self_check_interval;
     request.fencing = options_.fencing;
+    request.server = detail::server_of(*connection());
     // One attempt may take as long as a probe, and a moment to look into the silence after it.
     const Duration once = core::saturating_add(Instant{}, options_.unavailable_timeout).time_since_epoch();
     request.deadline = core::saturating_add(
@@ -383,13 +387,14 @@ class BasicRedisLock {
     return request;
   }
 
-  [[nodiscard]] core::Identity fresh_identity() const {
-    return {channel_,
-            options_.holder_id.empty() ? core::Dice(random_seed()).fresh_id() : options_.holder_id,
-            host_name(),
-            process_id(),
-            options_.label,
-            options_.priority};
+  [[nodiscard]] core::Identity fresh_identity() {
+    return {channel_,       options_.holder_id.empty() ? dice_.fresh_id() : options_.holder_id,
+            host_name(),    process_id(),
+            options_.label, options_.priority};
+  }
+
+  [[nodiscard]] core::Dice::Seed seed() const {
+    return options_.entropy ? options_.entropy() : random_seed();
   }
 
   void check(const Options& options) const {
@@ -463,8 +468,9 @@ class BasicRedisLock {
     return connection ? connection : Transport::make(options_.connection);
   }
 
-  [[nodiscard]] core::RollCall roll_call() const {
-    const std::string response_channel = channel_ + '-' + core::Dice(random_seed()).fresh_id();
+  [[nodiscard]] core::RollCall roll_call() {
+    const std::lock_guard gate(gate_);
+    const std::string response_channel = channel_ + '-' + dice_.fresh_id();
     return {channel_, response_channel, {holder_id(), options_.priority}};
   }
 
@@ -503,6 +509,7 @@ class BasicRedisLock {
   const std::string channel_;
   const Options options_;
   const bool given_;
+  core::Dice dice_{seed()};  // seeded once: asking the system can cost more than a round trip
   core::Identity identity_;
   LossNotice notice_;
   std::atomic<std::int64_t> user_pid_ = 0;  // the process in which it is in use

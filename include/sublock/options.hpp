@@ -4,6 +4,7 @@
 // What a caller may choose, and the check at the door. Durations are nanoseconds, so that any chrono
 // unit converts; `infinite` means for ever, zero means once.
 
+#include <sublock/core/dice.hpp>
 #include <sublock/error.hpp>
 #include <sublock/policies.hpp>
 
@@ -50,6 +51,9 @@ struct LockOptions {
   std::string holder_id = {};
   /// Told to elections that look at it; `LowestIdElection` doesn't. The default is 0.
   std::int64_t priority = 0;
+  /// Where 128 random bits come from, for names and for jitter. Empty, the default: from the system. A
+  /// simulation that must repeat brings its own.
+  std::function<core::Dice::Seed()> entropy = {};
   /// Called once for each loss, on a thread of its own; may release, may take its time; exceptions end
   /// there. None by default.
   std::function<void(const LockLost&)> on_lost = {};

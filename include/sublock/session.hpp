@@ -27,7 +27,7 @@ namespace sublock {
 template <TransportPolicy Transport, ElectionPolicy Election, ReaperPolicy Reaper, ClockPolicy Clock>
 class Session final : private core::Listener {
  public:
-  using Participant = core::Participant<Election, Reaper>;
+  using Participant = core::Participant<Election, Reaper, core::rules_of<Election>>;
 
   /// `notice` must outlive the session.
   Session(std::shared_ptr<Transport> transport, Participant participant, Clock clock, LossNotice& notice)

@@ -32,6 +32,9 @@ class Dice {
     return id;
   }
 
+  /// Dice of their own for somebody else, who must not throw the same.
+  [[nodiscard]] Dice split() { return Dice({next(state_[0]), next(state_[1])}); }
+
   /// `mean`, times 0.5 to 1.5: contenders that start together don't stay together.
   [[nodiscard]] Duration jittered(Duration mean) {
     const double factor = 0.5 + static_cast<double>(next(state_[0]) >> 11U) * 0x1.0p-53;

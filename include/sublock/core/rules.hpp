@@ -20,4 +20,9 @@ struct Rules {
   bool kill_only_asked_twice = true;   ///< R12: without it, one silence is enough
 };
 
+/// The rules that locks with this election keep: all. A test that wants to see one broken specializes this
+/// for an election of its own; nobody else should.
+template <class Election>
+inline constexpr Rules rules_of{};
+
 }  // namespace sublock::core

@@ -55,8 +55,9 @@ class ScriptedPacing final : public in_memory::Pacing {
 
   [[nodiscard]] Instant now() const override { return clock_.now(); }
 
-  void pause(std::unique_lock<std::mutex>& world, const void* /*line*/, Instant until,
+  void pause(std::unique_lock<std::mutex>& world, const void* /*line*/, Instant end, Instant next,
              const std::stop_token& /*stop*/) override {
+    const Instant until = std::min(end, next);
     if (const auto act = take(until)) {
       world.unlock();
       act();

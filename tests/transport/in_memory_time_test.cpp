@@ -251,10 +251,10 @@ TEST(RealTime, EveryThreadIsWokenByAnother) {
 class DiaryPacing final : public in_memory::Pacing {
  public:
   [[nodiscard]] Instant now() const override { return clock.now(); }
-  void pause(std::unique_lock<std::mutex>&, const void* line, Instant until,
+  void pause(std::unique_lock<std::mutex>&, const void* line, Instant end, Instant next,
              const std::stop_token&) override {
     paused_on = line;
-    clock.advance(until - clock.now());
+    clock.advance(std::min(end, next) - clock.now());
   }
   void wake(const void* line) override {
     if (line != nullptr) woken.push_back(line);

@@ -8,6 +8,7 @@
 #include <sublock/clock/steady.hpp>
 #include <sublock/policies.hpp>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -32,10 +33,10 @@ class Pacing {
   [[nodiscard]] virtual Instant now() const = 0;
 
   /// The caller waits on `line` and there is nothing to deliver. Lets go of the mutex and returns, with
-  /// it held, when now() has reached `until`, when wake() was called, when a stop is requested, or early
-  /// for no reason. `until` is the end of that wait or the next thing that falls due in this world,
-  /// whichever is earlier; Instant::max() is neither.
-  virtual void pause(std::unique_lock<std::mutex>& world, const void* line, Instant until,
+  /// it held, when now() has reached `end` or `next`, when wake() was called, when a stop is requested, or
+  /// early for no reason. `end` is the end of that wait; `next` is when the next thing falls due in this
+  /// world, which any one of those who wait delivers for all. Instant::max() is never.
+  virtual void pause(std::unique_lock<std::mutex>& world, const void* line, Instant end, Instant next,
                      const std::stop_token& stop) = 0;
 
   /// Events have reached `line`, which should stop pausing. Null: something new is on its way, so that
@@ -54,8 +55,9 @@ class RealPacing final : public Pacing {
  public:
   [[nodiscard]] Instant now() const override { return SteadyClock{}.now(); }
 
-  void pause(std::unique_lock<std::mutex>& world, const void* /*line*/, Instant until,
+  void pause(std::unique_lock<std::mutex>& world, const void* /*line*/, Instant end, Instant next,
              const std::stop_token& stop) override {
+    const Instant until = std::min(end, next);
     const auto woken = [this, before = wakes_] { return wakes_ != before; };
     if (until == Instant::max()) {
       changed_.wait(world, stop, woken);
@@ -87,10 +89,10 @@ class ManualPacing final : public Pacing {
 
   /// Throws std::logic_error, in every thread that pauses, when all wait without a bound for something
   /// that nothing is left to cause.
-  void pause(std::unique_lock<std::mutex>& world, const void* /*line*/, Instant until,
+  void pause(std::unique_lock<std::mutex>& world, const void* /*line*/, Instant end, Instant next,
              const std::stop_token& stop) override {
     const std::uint64_t before = wakes_;
-    const auto mine = waiting_.insert(until);
+    const auto mine = waiting_.insert(std::min(end, next));
     if (waiting_.size() >= seats_) {
       jump(*waiting_.begin());
       // Elsewhere a thread without a seat may want the mutex; a loop of jumps must not starve it.

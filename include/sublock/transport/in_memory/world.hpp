@@ -125,7 +125,7 @@ class World {
     for (;;) {
       pump();
       if (line->delivered != before || stop.stop_requested() || pacing_->now() >= end) return;
-      pacing_->pause(lock, line.get(), std::min(end, next_step().due), stop);
+      pacing_->pause(lock, line.get(), end, next_step().due, stop);
     }
   }
 

@@ -95,8 +95,8 @@ class Driver {
     enter();
     wait_for(arguments_.hold, stop_.token(), lock_.stop_token());
     if (lock_.lost()) return lose(reason());
-    leave(std::chrono::seconds(2));
-    if (!lock_.release()) return lose("found out at the release");
+    leave(std::chrono::milliseconds(700));
+    if (!lock_.release()) return lose(reason());
     report("RELEASED");
     return Outcome::released;
   }

@@ -23,7 +23,22 @@ namespace detail {
   return "'" + core::printable(channel.substr(0, shown_max)) + (fits ? "'" : "…'");
 }
 
+/// How errors call what `transport` leads to.
+template <class Transport>
+[[nodiscard]] std::string server_of(const Transport& transport) {
+  if constexpr (requires { std::string(transport.server()); }) {
+    return transport.server();
+  } else {
+    return "the server";
+  }
+}
+
 }  // namespace detail
+
+/// What every sentence about a lock begins with.
+[[nodiscard]] inline std::string about(std::string_view channel, const std::string& what) {
+  return "channel " + detail::quoted(channel) + ": " + what;
+}
 
 /// "the lock on channel 'x' is held: exclusive 3f… (host web-3, pid 812, label "importer", for 4200 ms)"
 [[nodiscard]] inline std::string explain_busy(std::string_view channel, const std::vector<Holder>& blockers,
@@ -45,13 +60,14 @@ namespace detail {
   return text.str();
 }
 
-[[nodiscard]] inline Failure explain_silence(std::string_view channel, const core::Census& census) {
+[[nodiscard]] inline Failure explain_silence(std::string_view channel, const core::Census& census,
+                                             const std::string& server) {
   std::ostringstream text;
   text << "nobody can tell who is on channel " << detail::quoted(channel) << ": ";
   if (census.reached()) {
     text << census.missing() << " of " << *census.reached() << " subscribers did not answer in time";
   } else {
-    text << "the server did not answer in time";
+    text << server << " did not answer in time";
   }
   return {census.reached() ? Errc::busy : Errc::connect, text.str()};
 }

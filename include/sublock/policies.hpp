@@ -167,6 +167,7 @@ concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&>
 ///
 /// May leave out: a thread of its own. Then a holder answers only while somebody waits on a line of
 /// the same world, as in the in-memory one.
+/// Also `server()`, a string by which errors call what it leads to; without it they say "the server".
 // clang-format off
 template <class T>
 concept TransportPolicy = requires(T& transport, const typename T::Options& options) {

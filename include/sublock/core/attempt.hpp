@@ -233,7 +233,7 @@ class Attempt {
   void run_out_of_time(Actions& out) {
     const bool unanswered = phase_ == Phase::joining || phase_ == Phase::opening;
     if (failure_.text.empty() && unanswered && blockers_.empty() && trouble_.text.empty()) {
-      failure_ = {Errc::connect, "the server accepts connections but does not answer"};
+      failure_ = {Errc::connect, request_.server + " did not answer in time"};
     }
     const bool unreachable = !failure_.text.empty() && failure_.code != Errc::busy;
     if (unreachable) return finish(Result::failed, failure_, out);

@@ -377,11 +377,12 @@ class Participant : public Attempt {
   void lose_patience(Instant now, Actions& out) {
     if (holds()) return fail_check(out);
     if (phase_ == Phase::fencing) {
-      return finish(Result::failed, {Errc::connect, "no fencing token: the server did not answer INCR"}, out);
+      return finish(Result::failed,
+                    {Errc::connect, "no fencing token: " + request_.server + " did not answer INCR"}, out);
     }
     if (phase_ != Phase::probing || !census_.heard_itself()) {
       // Our own silence proves nothing about others.
-      note_trouble("the server did not deliver our own question in time");
+      note_trouble(request_.server + " did not deliver our own question in time");
       return step_back(now, out);
     }
     if constexpr (!rules.complete_answers_only) {

@@ -28,6 +28,7 @@ struct Request {
   Duration unavailable_timeout = std::chrono::seconds(1);
   Duration self_check_interval = Duration::zero();  ///< while holding; zero for never
   bool fencing = false;                             ///< draw a fencing token before the lock counts as held
+  std::string server = "the server";                ///< as errors call it
   bool once = false;              ///< don't wait: give up on the first look that doesn't lead to the lock
   bool fail_when_locked = false;  ///< give up once it is certain that somebody else has it
 };

@@ -59,6 +59,9 @@ class HiredisTransport {
 
   [[nodiscard]] std::mutex& mutex() const noexcept { return hub_->mutex; }
 
+  /// "Redis at 127.0.0.1:6379".
+  [[nodiscard]] std::string server() const { return "Redis at " + hub_->settings.where; }
+
   /// The keeper has not been able to look after its lines, see Pulse.
   [[nodiscard]] bool stalled() const noexcept { return hub_->pulse.gap() != core::Duration::zero(); }
 

@@ -6,21 +6,19 @@
 
 #include <sublock/clock/steady.hpp>
 #include <sublock/core/name.hpp>
+#include <sublock/deadline.hpp>
 #include <sublock/election/lowest_id.hpp>
-#include <sublock/entropy.hpp>
 #include <sublock/explain.hpp>
 #include <sublock/inquiry.hpp>
 #include <sublock/options.hpp>
-#include <sublock/process_info.hpp>
 #include <sublock/reaper/client_list.hpp>
 #include <sublock/session.hpp>
+#include <sublock/tenancy.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <concepts>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <type_traits>
@@ -47,32 +45,18 @@ class BasicRedisLock {
   /// option that makes no sense.
   explicit BasicRedisLock(std::string channel, Options options = {})
       : BasicRedisLock(nullptr, std::move(channel), std::move(options)) {
-    static_cast<void>(Transport::make(options_.connection));  // refuses a bad address here and now
+    static_cast<void>(Transport::make(tenancy_.options().connection));  // refuses a bad address here and now
   }
 
   /// A lock on a connection of the caller's, shared with other locks and never closed by this one.
   BasicRedisLock(std::shared_ptr<Transport> connection, std::string channel, Options options = {})
-      : channel_(std::move(channel)),
-        options_(std::move(options)),
-        given_(connection != nullptr),
-        notice_(options_.on_lost),
-        connection_(std::move(connection)) {
-    core::check_channel(channel_);
-    check(options_);
-    identity_ = fresh_identity();
-  }
+      : tenancy_(std::move(connection), std::move(channel), std::move(options)) {}
 
   BasicRedisLock(const BasicRedisLock&) = delete;
   BasicRedisLock& operator=(const BasicRedisLock&) = delete;
 
   /// Releases, if the lock is held. Waits for a running on_lost callback.
-  ~BasicRedisLock() {
-    if (inherited()) {
-      notice_.abandon_in_child();
-    } else {
-      release();
-    }
-  }
+  ~BasicRedisLock() { release(); }
 
   // --- acquire and release -----------------------------------------------------------------------
 
@@ -92,17 +76,11 @@ class BasicRedisLock {
   /// drops the connection instead. True if the lock was held until now; false if it had been lost, was
   /// not held, or nobody confirmed.
   bool release() noexcept {
-    if (inherited()) return false;
-    std::shared_ptr<HeldSession> session;
-    {
-      const std::lock_guard gate(gate_);
-      if (use_ != Use::held) return false;
-      use_ = Use::busy;
-      session = session_;
-    }
-    const bool kept = session->release(options_.unavailable_timeout);
+    auto session = tenancy_.take_back();
+    if (!session) return false;
+    const bool kept = session->release(options().unavailable_timeout);
     session.reset();
-    end(false);
+    tenancy_.end(false);
     return kept;
   }
 
@@ -164,12 +142,12 @@ class BasicRedisLock {
   template <class AnyClock, class Span>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<AnyClock, Span>& deadline,
                                     std::stop_token stop = {}) {
-    return try_lock_for(time_until(deadline), std::move(stop));
+    return try_lock_for(time_until(deadline, options().clock), std::move(stop));
   }
   template <class AnyClock, class Span>
   [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<AnyClock, Span>& deadline,
                                            std::stop_token stop = {}) {
-    return try_lock_shared_for(time_until(deadline), std::move(stop));
+    return try_lock_shared_for(time_until(deadline, options().clock), std::move(stop));
   }
 
   /// As `release`, for guards: whether the lock had been lost is left to `lost()`.
@@ -180,17 +158,17 @@ class BasicRedisLock {
 
   /// Acquired, not released, not known to be lost, and not in doubt: after the process stood still
   /// (SIGSTOP, suspend, a stopped VM) it is false until a check of the channel has come back. No network.
-  [[nodiscard]] bool held() const { return standing() == Errc{}; }
+  [[nodiscard]] bool held() const { return tenancy_.standing() == Errc{}; }
 
   /// The last hold was lost. Stays true after release, until the next acquire. No network, no lock.
-  [[nodiscard]] bool lost() const noexcept { return notice_.lost() || inherited(); }
+  [[nodiscard]] bool lost() const noexcept { return tenancy_.notice().lost() || tenancy_.inherited(); }
 
   /// Returns if `held()`. Throws LockLost with the cause if it was lost, Errc::doubtful while a check is
   /// under way (ask again in a moment), Errc::not_held if it was never taken. No network.
   void ensure_held() const {
-    if (inherited()) throw LockLost(text_of("the lock stayed with the parent process of a fork"));
-    if (const auto error = notice_.error()) throw *error;
-    const Errc state = standing();
+    if (tenancy_.inherited()) throw LockLost(text_of("the lock stayed with the parent process of a fork"));
+    if (const auto error = tenancy_.notice().error()) throw *error;
+    const Errc state = tenancy_.standing();
     if (state == Errc{}) return;
     if (state == Errc::doubtful) {
       throw LockError({Errc::doubtful, text_of("the process stood still, and the channel is being checked; "
@@ -203,14 +181,15 @@ class BasicRedisLock {
   /// one on this server. A resource that refuses a smaller token than it has seen is safe from holders who
   /// have not noticed their loss yet. Throws Errc::usage without `fencing`, Errc::not_held.
   [[nodiscard]] std::int64_t fence_token() const {
-    if (!options_.fencing) throw LockError({Errc::usage, text_of("this lock draws no tokens: set fencing")});
-    const auto session = current_session();
-    if (inherited() || !session) throw LockError({Errc::not_held, text_of("no token: the lock is not held")});
+    if (!options().fencing) throw LockError({Errc::usage, text_of("this lock draws no tokens: set fencing")});
+    const auto session = tenancy_.session();
+    if (tenancy_.inherited() || !session)
+      throw LockError({Errc::not_held, text_of("no token: the lock is not held")});
     return session->inspect([](const auto& participant) { return participant.fence_token(); });
   }
 
   /// Stopped when the hold is lost, not when it is released. Belongs to the present hold, or the last.
-  [[nodiscard]] std::stop_token stop_token() const { return notice_.token(); }
+  [[nodiscard]] std::stop_token stop_token() const { return tenancy_.notice().token(); }
 
   // --- who is there? ---------------------------------------------------------------------------------
 
@@ -218,13 +197,13 @@ class BasicRedisLock {
   /// Empty if there is nobody. Blocks for two round trips, at most `timeout`. Throws LockError: Errc::busy
   /// where somebody does not answer, or what `acquire` throws.
   [[nodiscard]] std::vector<Holder> probe(Duration timeout = std::chrono::seconds(1)) {
-    const auto connection = connection_to_ask();
-    Asker asker(connection, options_.clock, roll_call());
+    const auto connection = tenancy_.connection_to_ask();
+    Asker asker(connection, options().clock, tenancy_.roll_call());
     const auto complete = [](const core::RollCall& call) {
       return call.complete() || call.census().reached() == 0;
     };
     if (!asker.wait_until(timeout, complete))
-      throw LockError(explain_silence(channel_, asker.roll_call().census(), detail::server_of(*connection)));
+      throw LockError(explain_silence(channel(), asker.roll_call().census(), detail::server_of(*connection)));
     std::vector<Holder> holders;
     for (const auto& [id, holder] : asker.roll_call().census().answers()) holders.push_back(holder);
     return holders;
@@ -235,7 +214,7 @@ class BasicRedisLock {
   /// this object's own name, `client_name()`, and returns false (the seed's None). It does not clean up
   /// after others: `acquire` does that by itself.
   bool check_or_kill_lock(std::shared_ptr<Transport> connection, Duration timeout = std::chrono::seconds(1)) {
-    Asker asker(std::move(connection), options_.clock, roll_call());
+    Asker asker(std::move(connection), options().clock, tenancy_.roll_call());
     const auto asked = [](const core::RollCall& call) { return call.asked(); };
     const auto answered = [](const core::RollCall& call) { return !call.census().answers().empty(); };
     if (asker.wait_until(timeout, asked) && asker.wait_until(timeout, answered)) return true;
@@ -253,38 +232,33 @@ class BasicRedisLock {
 
   // --- who am I? -----------------------------------------------------------------------------------
 
-  [[nodiscard]] const std::string& channel() const noexcept { return channel_; }
-  [[nodiscard]] const std::string& holder_id() const noexcept { return identity_.holder_id; }
+  [[nodiscard]] const std::string& channel() const noexcept { return tenancy_.channel(); }
+  [[nodiscard]] const std::string& holder_id() const noexcept { return tenancy_.holder_id(); }
 
   /// What this object answers to a ping now.
   [[nodiscard]] HolderMode mode() const {
-    const auto session = current_session();
+    const auto session = tenancy_.session();
     if (session) return session->inspect([](const auto& participant) { return participant.mode(); });
-    return options_.mode == LockMode::shared ? HolderMode::shared : HolderMode::pending;
+    return options().mode == LockMode::shared ? HolderMode::shared : HolderMode::pending;
   }
 
   /// First in line while readers drain, or the exclusive holder.
   [[nodiscard]] bool writer_elected() const {
-    const auto session = current_session();
+    const auto session = tenancy_.session();
     return session && session->inspect([](const auto& participant) { return participant.elected(); });
   }
 
   /// The name of the subscribing connection while on the channel.
-  [[nodiscard]] std::string client_name() const { return core::client_name(channel_, holder_id()); }
+  [[nodiscard]] std::string client_name() const { return core::client_name(channel(), holder_id()); }
   /// What portalocker before 4.0 names its connections on this channel.
-  [[nodiscard]] std::string legacy_client_name() const { return core::legacy_client_name(channel_); }
+  [[nodiscard]] std::string legacy_client_name() const { return core::legacy_client_name(channel()); }
 
   /// The connection: the caller's, or the lock's own while it has one, or null.
-  [[nodiscard]] std::shared_ptr<Transport> connection() const {
-    const std::lock_guard gate(gate_);
-    return connection_;
-  }
+  [[nodiscard]] std::shared_ptr<Transport> connection() const { return tenancy_.connection(); }
 
  private:
   using HeldSession = Session<Transport, Election, Reaper, Clock>;
   using Asker = Inquiry<Transport, Clock>;
-
-  enum class Use { free, busy, held };
 
   struct Releaser {
     void operator()(BasicRedisLock* lock) const noexcept { lock->release(); }
@@ -307,216 +281,53 @@ class BasicRedisLock {
   }
 
   Attempt try_acquire(const AcquireOptions& how) {
-    check(how);
+    check_acquire(channel(), options(), how);
     if (how.stop.stop_requested())
       return {false, {Errc::cancelled, text_of("cancelled before it began")}, {}};
-    const std::shared_ptr<HeldSession> session = begin();
+    const std::shared_ptr<HeldSession> session = tenancy_.begin();
     typename HeldSession::Outcome outcome;
     try {
-      notice_.arm();
+      tenancy_.notice().arm();
       outcome = session->acquire(request(how), how.stop);
     } catch (...) {
-      end(false);
+      tenancy_.end(false);
       throw;
     }
     const bool held = outcome.result == core::Result::acquired;
-    end(held);
-    if (options_.on_warning) {
-      for (const std::string& warning : outcome.warnings) options_.on_warning(text_of(warning));
+    tenancy_.end(held);
+    if (options().on_warning) {
+      for (const std::string& warning : outcome.warnings) options().on_warning(text_of(warning));
     }
     if (held) return {true, {}, {}};
-    if (outcome.result != core::Result::busy) return {false, explain_failure(channel_, outcome.failure), {}};
+    if (outcome.result != core::Result::busy) return {false, explain_failure(channel(), outcome.failure), {}};
     return {false,
-            {Errc::busy, explain_busy(channel_, outcome.blockers, outcome.trouble, outcome.strangers)},
+            {Errc::busy, explain_busy(channel(), outcome.blockers, outcome.trouble, outcome.strangers)},
             std::move(outcome.blockers)};
-  }
-
-  /// Claims the object for an attempt, and gives it a connection and an identity.
-  std::shared_ptr<HeldSession> begin() {
-    if (inherited()) throw LockError({Errc::usage, text_of(inherited_text)});
-    std::shared_ptr<HeldSession> lost;  // ends its life outside the gate
-    const std::lock_guard gate(gate_);
-    if (use_ == Use::busy || (use_ == Use::held && !notice_.lost())) {
-      throw LockError({Errc::already_held, text_of("this object has it already, or is just getting it; "
-                                                   "release it first, or use another object")});
-    }
-    if (use_ == Use::held && !given_) connection_.reset();
-    lost = std::exchange(session_, nullptr);
-    if (connection_ && connection_->foreign()) throw LockError({Errc::usage, text_of(inherited_text)});
-    if (identity_.pid != process_id()) {
-      dice_ = core::Dice(seed());  // a forked child must not throw what its parent throws
-      identity_ = fresh_identity();
-    }
-    if (!connection_) connection_ = Transport::make(options_.connection);
-    session_ = std::make_shared<HeldSession>(
-        connection_,
-        typename HeldSession::Participant(identity_, dice_.split(), options_.election, options_.reaper),
-        options_.clock, notice_);
-    user_pid_ = identity_.pid;
-    use_ = Use::busy;
-    return session_;
-  }
-
-  /// The attempt, or the hold, is over; what only it needed ends outside the gate.
-  void end(bool held) {
-    std::shared_ptr<HeldSession> session;
-    std::shared_ptr<Transport> connection;
-    const std::lock_guard gate(gate_);
-    use_ = held ? Use::held : Use::free;
-    if (held) return;
-    session = std::exchange(session_, nullptr);
-    if (!given_) connection = std::exchange(connection_, nullptr);
-    user_pid_ = 0;
   }
 
   [[nodiscard]] core::Request request(const AcquireOptions& how) const {
     core::Request request;
-    const Duration timeout = how.timeout.value_or(options_.timeout);
-    request.mode = how.mode.value_or(options_.mode);
+    const Duration timeout = how.timeout.value_or(options().timeout);
+    request.mode = how.mode.value_or(options().mode);
     request.once = timeout == Duration::zero();
-    request.fail_when_locked = how.fail_when_locked.value_or(options_.fail_when_locked);
-    request.check_interval = how.check_interval.value_or(options_.check_interval);
-    request.unavailable_timeout = options_.unavailable_timeout;
-    request.self_check_interval = options_.self_check_interval;
-    request.fencing = options_.fencing;
+    request.fail_when_locked = how.fail_when_locked.value_or(options().fail_when_locked);
+    request.check_interval = how.check_interval.value_or(options().check_interval);
+    request.unavailable_timeout = options().unavailable_timeout;
+    request.self_check_interval = options().self_check_interval;
+    request.fencing = options().fencing;
     request.server = detail::server_of(*connection());
     // One attempt may take as long as a probe, and a moment to look into the silence after it.
-    const Duration once = core::saturating_add(Instant{}, options_.unavailable_timeout).time_since_epoch();
+    const Duration once = core::saturating_add(Instant{}, options().unavailable_timeout).time_since_epoch();
     request.deadline = core::saturating_add(
-        options_.clock.now(), request.once ? once + std::min(once / 4, infinite - once) : timeout);
+        options().clock.now(), request.once ? once + std::min(once / 4, infinite - once) : timeout);
     return request;
   }
 
-  [[nodiscard]] core::Identity fresh_identity() {
-    return {channel_,       options_.holder_id.empty() ? dice_.fresh_id() : options_.holder_id,
-            host_name(),    process_id(),
-            options_.label, options_.priority};
-  }
+  [[nodiscard]] const Options& options() const noexcept { return tenancy_.options(); }
 
-  [[nodiscard]] core::Dice::Seed seed() const {
-    return options_.entropy ? options_.entropy() : random_seed();
-  }
+  [[nodiscard]] std::string text_of(const std::string& what) const { return about(channel(), what); }
 
-  void check(const Options& options) const {
-    const auto positive = [this](Duration value, const char* name) {
-      if (value <= Duration::zero()) {
-        throw LockError({Errc::usage, text_of(std::string(name) + " must be more than zero")});
-      }
-    };
-    positive(options.check_interval, "check_interval");
-    positive(options.unavailable_timeout, "unavailable_timeout");
-    if (options.self_check_interval < Duration::zero()) {
-      throw LockError({Errc::usage, text_of("self_check_interval can't be negative; zero turns it off")});
-    }
-    check_timeout(options.timeout);
-    if (!options.holder_id.empty()) core::check_holder_id(options.holder_id);
-    core::check_label(options.label);
-  }
-
-  void check(const AcquireOptions& how) const {
-    if (options_.fencing && how.mode.value_or(options_.mode) == LockMode::shared) {
-      throw LockError({Errc::usage, text_of("readers draw no fencing tokens: only writers can be ordered")});
-    }
-    if (how.timeout) check_timeout(*how.timeout);
-    if (how.check_interval && *how.check_interval <= Duration::zero()) {
-      throw LockError({Errc::usage, text_of("check_interval must be more than zero")});
-    }
-  }
-
-  void check_timeout(Duration timeout) const {
-    if (timeout >= Duration::zero()) return;
-    throw LockError({Errc::usage, text_of("a timeout can't be negative; sublock::infinite waits for ever, "
-                                          "zero tries once")});
-  }
-
-  /// In nanoseconds, within what they can count; less than zero is zero.
-  template <class Rep, class Period>
-  Duration saturated(const std::chrono::duration<Rep, Period>& span) const {
-    const std::chrono::duration<double, std::nano> wide = span;
-    if (wide.count() >= static_cast<double>(infinite.count())) return infinite;
-    if (wide.count() > 0) return std::chrono::duration_cast<Duration>(span);
-    if (wide.count() <= 0) return Duration::zero();
-    throw LockError({Errc::usage, text_of("a timeout must be a number")});
-  }
-
-  /// How far away a deadline is, also where the difference is more than its type can count.
-  template <class AnyClock, class Span>
-  Duration time_until(const std::chrono::time_point<AnyClock, Span>& deadline) const {
-    using Wide = std::chrono::duration<double, std::nano>;
-    const auto now = present<AnyClock>();
-    const auto is_far = [](Wide since_epoch) {
-      return since_epoch < -infinite / 2 || since_epoch > infinite / 2;
-    };
-    if (!is_far(deadline.time_since_epoch()) && !is_far(now.time_since_epoch()))
-      return saturated(deadline - now);
-    return saturated(Wide(deadline.time_since_epoch()) - Wide(now.time_since_epoch()));
-  }
-
-  /// The lock's own clock stands for the steady one, so that tests may stop it.
-  template <class AnyClock>
-  auto present() const {
-    if constexpr (std::same_as<AnyClock, std::chrono::steady_clock>) {
-      return options_.clock.now();
-    } else {
-      return AnyClock::now();
-    }
-  }
-
-  [[nodiscard]] std::shared_ptr<Transport> connection_to_ask() const {
-    auto connection = this->connection();
-    if (connection && connection->foreign()) throw LockError({Errc::usage, text_of(inherited_text)});
-    return connection ? connection : Transport::make(options_.connection);
-  }
-
-  [[nodiscard]] core::RollCall roll_call() {
-    const std::lock_guard gate(gate_);
-    const std::string response_channel = channel_ + '-' + dice_.fresh_id();
-    return {channel_, response_channel, {holder_id(), options_.priority}};
-  }
-
-  [[nodiscard]] std::shared_ptr<HeldSession> current_session() const {
-    const std::lock_guard gate(gate_);
-    return session_;
-  }
-
-  [[nodiscard]] std::string text_of(const std::string& what) const {
-    return "channel " + detail::quoted(channel_) + ": " + what;
-  }
-
-  /// Whether the lock may be called held, and if not, why not.
-  [[nodiscard]] Errc standing() const {
-    if (inherited()) return Errc::not_held;
-    std::shared_ptr<HeldSession> session;
-    {
-      const std::lock_guard gate(gate_);
-      if (use_ != Use::held || notice_.lost()) return Errc::not_held;
-      session = session_;
-    }
-    const bool doubtful = session->transport()->stalled() ||
-                          session->inspect([](const auto& participant) { return participant.doubtful(); });
-    return doubtful ? Errc::doubtful : Errc{};
-  }
-
-  /// A child of a fork sees the object as it was in the parent, which goes on using it.
-  [[nodiscard]] bool inherited() const noexcept {
-    const std::int64_t user = user_pid_;
-    return user != 0 && user != process_id();
-  }
-
-  static constexpr const char* inherited_text =
-      "this object or its connection belongs to the parent process of a fork; make a new one here";
-
-  const std::string channel_;
-  const Options options_;
-  const bool given_;
-  core::Dice dice_{seed()};  // seeded once: asking the system can cost more than a round trip
-  core::Identity identity_;
-  LossNotice notice_;
-  std::atomic<std::int64_t> user_pid_ = 0;  // the process in which it is in use
-  mutable std::mutex gate_;                 // guards what follows; never held while anything blocks
-  std::shared_ptr<Transport> connection_;
-  std::shared_ptr<HeldSession> session_;
-  Use use_ = Use::free;
+  Tenancy<Transport, Election, Reaper, Clock> tenancy_;
 };
 
 }  // namespace sublock

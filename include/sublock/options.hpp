@@ -5,7 +5,9 @@
 // unit converts; `infinite` means for ever, zero means once.
 
 #include <sublock/core/dice.hpp>
+#include <sublock/core/name.hpp>
 #include <sublock/error.hpp>
+#include <sublock/explain.hpp>
 #include <sublock/policies.hpp>
 
 #include <cstdint>
@@ -76,5 +78,43 @@ struct AcquireOptions {
   /// Asks to give up; the wait then ends with Errc::cancelled and leaves nothing behind.
   std::stop_token stop = {};
 };
+
+/// Refuses a time to wait that is less than nothing.
+inline void check_timeout(std::string_view channel, Duration timeout) {
+  if (timeout >= Duration::zero()) return;
+  throw LockError({Errc::usage, about(channel,
+                                      "a timeout can't be negative; sublock::infinite waits for ever, "
+                                      "zero tries once")});
+}
+
+/// Refuses, with Errc::usage, a channel that is no legal name and options that make no sense.
+template <class Options>
+void check_options(std::string_view channel, const Options& options) {
+  core::check_channel(channel);
+  const auto refuse = [channel](const std::string& why) {
+    throw LockError({Errc::usage, about(channel, why)});
+  };
+  if (options.check_interval <= Duration::zero()) refuse("check_interval must be more than zero");
+  if (options.unavailable_timeout <= Duration::zero()) refuse("unavailable_timeout must be more than zero");
+  if (options.self_check_interval < Duration::zero()) {
+    refuse("self_check_interval can't be negative; zero turns it off");
+  }
+  check_timeout(channel, options.timeout);
+  if (!options.holder_id.empty()) core::check_holder_id(options.holder_id);
+  core::check_label(options.label);
+}
+
+/// The same for what one acquire asks for.
+template <class Options>
+void check_acquire(std::string_view channel, const Options& options, const AcquireOptions& how) {
+  if (options.fencing && how.mode.value_or(options.mode) == LockMode::shared) {
+    throw LockError(
+        {Errc::usage, about(channel, "readers draw no fencing tokens: only writers can be ordered")});
+  }
+  if (how.timeout) check_timeout(channel, *how.timeout);
+  if (how.check_interval && *how.check_interval <= Duration::zero()) {
+    throw LockError({Errc::usage, about(channel, "check_interval must be more than zero")});
+  }
+}
 
 }  // namespace sublock

@@ -36,11 +36,22 @@ class Attempt {
   /// Subscribers that were found to be no participants; empty where there were none.
   [[nodiscard]] const std::string& strangers() const { return strangers_; }
   [[nodiscard]] bool elected() const { return elected_; }
-  /// Holding, but not to be called so until a check has come back.
-  [[nodiscard]] bool doubtful() const { return holds() && !doubt_.empty(); }
-  [[nodiscard]] std::int64_t fence_token() const { return fence_token_; }
   [[nodiscard]] const Identity& identity() const { return identity_; }
   [[nodiscard]] const Timers& timers() const { return timers_; }
+
+  /// Gives up an attempt, or does nothing where there is none.
+  void cancel(Actions& out) {
+    if (is_trying()) finish(Result::cancelled, {Errc::cancelled, "the wait for it was cancelled"}, out);
+  }
+
+  /// Forgets the channel without a word; the connection is dropped with it. For when politeness would
+  /// take longer than the caller has.
+  void abandon(Actions& out) {
+    if (phase_ == Phase::idle) return;
+    out.emplace_back(action::Close{});
+    open_ = false;
+    end(phase_ == Phase::leaving ? after_leaving_ : Result::lost, failure_);
+  }
 
   /// What an answer would say now.
   [[nodiscard]] HolderMode mode() const {
@@ -79,8 +90,7 @@ class Attempt {
     std::string key;
     const auto put = [&key](auto value) { key += std::to_string(static_cast<std::int64_t>(value)) + ','; };
     put(phase_), put(after_leaving_ != Result::none), put(open_), put(contacted_);
-    put(request_.mode), put(request_.once), put(request_.fail_when_locked), put(doubtful());
-    put(!check_nonce_.empty());
+    put(request_.mode), put(request_.once), put(request_.fail_when_locked);
     for (std::size_t i = 0; i < Timers::count; ++i) put(timers_.armed(static_cast<Timer>(i)));
     key += response_channel_;
     const bool weighs = phase_ == Phase::probing || phase_ == Phase::examining;
@@ -108,10 +118,22 @@ class Attempt {
   static constexpr Duration first_rest = std::chrono::milliseconds(4);
   /// How long to go on against a server that has never once answered this object.
   static constexpr Duration first_contact = std::chrono::seconds(5);
-  /// Writers kept from the pings heard during one probe; more are one unknown writer.
-  static constexpr std::size_t heard_max = 1024;
 
   Attempt(Identity identity, Dice dice) : identity_(std::move(identity)), dice_(dice) {}
+
+  void prepare(const Request& request, Instant now) {
+    request_ = request;
+    result_ = Result::none;
+    failure_ = {};
+    trouble_ = {};
+    refusal_ = {};
+    strangers_.clear();
+    blockers_.clear();
+    losses_ = 0;
+    started_ = now;
+    forget_the_try();
+    if (request_.deadline != Instant::max()) timers_.arm(Timer::deadline, request_.deadline);
+  }
 
   // --- going there -------------------------------------------------------------------------------
 
@@ -126,22 +148,6 @@ class Attempt {
     phase_ = Phase::joining;
     out.emplace_back(action::Join{identity_.channel, response_channel_,
                                   client_name(identity_.channel, identity_.holder_id)});
-  }
-
-  void hold(Instant now) {
-    phase_ = Phase::holding;
-    result_ = Result::acquired;
-    held_since_ = now;
-    timers_ = {};
-    elected_ = request_.mode == LockMode::exclusive;
-    doubt_.clear();
-    check_nonce_.clear();
-    schedule_check(now);
-  }
-
-  void schedule_check(Instant now) {
-    if (request_.self_check_interval == Duration::zero()) return;
-    timers_.arm(Timer::again, saturating_add(now, request_.self_check_interval));
   }
 
   [[nodiscard]] Holder describe_self(HolderMode told, Instant now) const {
@@ -315,9 +321,6 @@ class Attempt {
   bool elected_ = false;
   bool looked_twice_ = false;
   bool overheard_long_enough_ = false;
-  std::string doubt_;        // why the lock may not be called held just now
-  std::string check_nonce_;  // of the check that is under way
-  std::int64_t fence_token_ = 0;
   int losses_ = 0;
   std::size_t join_count_ = 0;
   Duration rest_ = first_rest;

@@ -5,7 +5,7 @@
 // no thread, no clock, no random device. What it says of itself, what it decides and what it promised to
 // whom are one state, so whoever steps it must hold one mutex around every call (R2).
 
-#include <sublock/core/attempt.hpp>
+#include <sublock/core/hold.hpp>
 #include <sublock/core/rules.hpp>
 #include <sublock/core/suspicion.hpp>
 #include <sublock/core/wire.hpp>
@@ -19,26 +19,16 @@
 namespace sublock::core {
 
 template <ElectionPolicy Election, ReaperPolicy Reaper, Rules rules = Rules{}>
-class Participant : public Attempt {
+class Participant : public Hold {
  public:
   explicit Participant(Identity identity, Dice dice, Election election = {}, Reaper reaper = {})
-      : Attempt(std::move(identity), dice), election_(std::move(election)), reaper_(std::move(reaper)) {}
+      : Hold(std::move(identity), dice), election_(std::move(election)), reaper_(std::move(reaper)) {}
 
   // --- what the caller wants ---------------------------------------------------------------------
 
   /// Starts an attempt. Only while idle.
   void acquire(const Request& request, Instant now, Actions& out) {
-    request_ = request;
-    result_ = Result::none;
-    failure_ = {};
-    trouble_ = {};
-    refusal_ = {};
-    strangers_.clear();
-    blockers_.clear();
-    losses_ = 0;
-    started_ = now;
-    forget_the_try();
-    if (request_.deadline != Instant::max()) timers_.arm(Timer::deadline, request_.deadline);
+    prepare(request, now);
     start_try(out);
   }
 
@@ -48,20 +38,6 @@ class Participant : public Attempt {
     if (phase_ != Phase::holding) return false;
     leave(Result::released, out);
     return true;
-  }
-
-  /// Gives up an attempt, or does nothing where there is none.
-  void cancel(Actions& out) {
-    if (is_trying()) finish(Result::cancelled, {Errc::cancelled, "the wait for it was cancelled"}, out);
-  }
-
-  /// Forgets the channel without a word; the connection is dropped with it. For when politeness would
-  /// take longer than the caller has.
-  void abandon(Actions& out) {
-    if (phase_ == Phase::idle) return;
-    out.emplace_back(action::Close{});
-    open_ = false;
-    end(phase_ == Phase::leaving ? after_leaving_ : Result::lost, failure_);
   }
 
   // --- what happens ------------------------------------------------------------------------------
@@ -108,7 +84,7 @@ class Participant : public Attempt {
 
   /// As of an attempt, with what only a broken rule looks at.
   [[nodiscard]] std::string state_key() const {
-    std::string key = Attempt::state_key();
+    std::string key = Hold::state_key();
     if constexpr (!rules.count_in_ping) key += '#' + std::to_string(join_count_);
     if constexpr (!rules.hold_before_answering) key += announced_ ? "" : "!";
     return key;
@@ -249,41 +225,13 @@ class Participant : public Attempt {
   void remember(const Ping& ping) {
     if (ping.sublock && ping.mode != HolderMode::pending) return;
     // One who pings in our name is not us, and has no place in an order of ids.
-    if (!ping.sublock || ping.from.holder_id == identity_.holder_id || heard_.writers.size() >= heard_max) {
-      heard_.unknown_writer = true;
-    } else if (std::ranges::find(heard_.writers, ping.from) == heard_.writers.end()) {
-      heard_.writers.push_back(ping.from);
-    }
+    const bool placed = ping.sublock && ping.from.holder_id != identity_.holder_id;
+    placed ? heard_.note(ping.from) : heard_.note_unknown();
   }
 
   [[nodiscard]] HolderMode told_mode() const {
     const bool hides = !announced_ || (!rules.readers_are_shared && !holds());
     return hides ? HolderMode::pending : mode();
-  }
-
-  // --- checking oneself --------------------------------------------------------------------------
-
-  /// Publishes on the own channel what only the own ear will heed (R11).
-  void check_self(Instant now, Duration patience, Actions& out) {
-    check_nonce_ = dice_.fresh_id();
-    timers_.disarm_steps();
-    timers_.arm(Timer::patience, saturating_add(now, patience));
-    out.emplace_back(action::Publish{identity_.channel, encode_check(check_nonce_)});
-  }
-
-  void pass_check(Instant now) {
-    check_nonce_.clear();
-    doubt_.clear();
-    timers_.disarm_steps();
-    schedule_check(now);
-  }
-
-  void fail_check(Actions& out) {
-    const std::string why = doubt_.empty() ? "a check of its own channel did not come back"
-                                           : doubt_ + ", and a check did not come back";
-    open_ = false;
-    out.emplace_back(action::Close{});
-    end(Result::lost, {Errc::lost, why});
   }
 
   // --- asking ------------------------------------------------------------------------------------
@@ -336,11 +284,7 @@ class Participant : public Attempt {
 
   void claim(Instant now, Actions& out) {
     announced_ = rules.hold_before_answering;
-    if (!request_.fencing) return hold(now);
-    phase_ = Phase::fencing;
-    timers_.disarm_steps();
-    be_patient(now);
-    out.emplace_back(action::Increment{fence_key(identity_.channel)});
+    take(now, out);
   }
 
   [[nodiscard]] Verdict judge() const {

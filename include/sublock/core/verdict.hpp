@@ -43,8 +43,18 @@ inline std::ostream& operator<<(std::ostream& out, Verdict verdict) { return out
 /// Writers that have pinged us since our own latest ping: we have told them `pending`, and they may act
 /// on that, so they stand for election as if they had answered (R6).
 struct HeardPings {
+  /// More are not kept: one unknown writer stands for all of them.
+  static constexpr std::size_t writers_max = 1024;
+
   std::vector<Candidate> writers;
   bool unknown_writer = false;  ///< one of portalocker's, which does not say who pings
+
+  void note(const Candidate& writer) {
+    if (std::ranges::find(writers, writer) != writers.end()) return;
+    writers.size() < writers_max ? writers.push_back(writer) : note_unknown();
+  }
+
+  void note_unknown() { unknown_writer = true; }
 
   friend bool operator==(const HeardPings&, const HeardPings&) = default;
 };

@@ -261,7 +261,30 @@ TYPED_TEST_P(LineLaws, SeveralThreadsWaitOnOneConnection) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(LineLaws, AConnectionCostsNothingUntilALineOpens,
+TYPED_TEST_P(LineLaws, IncrementCountsOnePerCallFromOne) {
+  auto one = this->opened();
+  auto other = this->opened();
+  ASSERT_TRUE(one->template answered<event::Incremented>(
+      [&](auto& line) { line.increment(this->channel + "-fence"); }));
+  EXPECT_EQ(one->template last<event::Incremented>().value, 1);
+  ASSERT_TRUE(other->template answered<event::Incremented>(
+      [&](auto& line) { line.increment(this->channel + "-fence"); }));
+  EXPECT_EQ(other->template last<event::Incremented>().value, 2);
+}
+
+TYPED_TEST_P(LineLaws, AReminderComesOnceAndReplacesTheOneBefore) {
+  auto holder = this->joined("a");
+  holder->say([](auto& line) {
+    line.remind(std::chrono::hours(1));
+    line.remind(std::chrono::milliseconds(1));
+  });
+  ASSERT_TRUE(holder->template hears<event::Reminded>());
+  ASSERT_TRUE(holder->template answered<event::Counted>([&](auto& line) { line.count(this->channel); }));
+  EXPECT_EQ(holder->template all<event::Reminded>().size(), 1u);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(LineLaws, IncrementCountsOnePerCallFromOne,
+                            AReminderComesOnceAndReplacesTheOneBefore, AConnectionCostsNothingUntilALineOpens,
                             VerbsOnALineThatNeverOpenedDoNothing, VerbsOnAClosedLineDoNothing,
                             CloseOfAJoinedLineIsSoonNotCounted, DestroyingALineClosesIt,
                             WhatWasOnItsWayAtCloseIsNeverHeard, ALineThatHasLeftCanCloseAndOpenForEver,

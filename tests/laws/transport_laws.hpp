@@ -304,28 +304,6 @@ TYPED_TEST_P(TransportLaws, KillingSomebodyWhoIsGoneIsNoError) {
   EXPECT_TRUE(killer->template all<event::Refused>().empty());
 }
 
-TYPED_TEST_P(TransportLaws, IncrementCountsOnePerCallFromOne) {
-  auto one = this->opened();
-  auto other = this->opened();
-  ASSERT_TRUE(one->template answered<event::Incremented>(
-      [&](auto& line) { line.increment(this->channel + "-fence"); }));
-  EXPECT_EQ(one->template last<event::Incremented>().value, 1);
-  ASSERT_TRUE(other->template answered<event::Incremented>(
-      [&](auto& line) { line.increment(this->channel + "-fence"); }));
-  EXPECT_EQ(other->template last<event::Incremented>().value, 2);
-}
-
-TYPED_TEST_P(TransportLaws, AReminderComesOnceAndReplacesTheOneBefore) {
-  auto holder = this->joined("a");
-  holder->say([](auto& line) {
-    line.remind(std::chrono::hours(1));
-    line.remind(std::chrono::milliseconds(1));
-  });
-  ASSERT_TRUE(holder->template hears<event::Reminded>());
-  ASSERT_TRUE(holder->template answered<event::Counted>([&](auto& line) { line.count(this->channel); }));
-  EXPECT_EQ(holder->template all<event::Reminded>().size(), 1u);
-}
-
 TYPED_TEST_P(TransportLaws, ChannelsAndPayloadsAreBytes) {
   using namespace std::string_literals;
   const std::string hostile = "\0\r\n\x80\xff%s%b% \"*?[a]{}$5\r\nPING\r\n"s;
@@ -397,7 +375,6 @@ REGISTER_TYPED_TEST_SUITE_P(TransportLaws, NothingIsToldInsideAVerb, TheCountAtJ
                             JoinReplacesTheInbox, PublishKeepsTheOrderOfTheCalls, PublishToNobodyIsNoError,
                             ListShowsTheNameOfWhoeverJoinedExactly, TheNameIsGoneAfterLeft,
                             KillEndsTheOtherLine, KillingSomebodyWhoIsGoneIsNoError,
-                            IncrementCountsOnePerCallFromOne, AReminderComesOnceAndReplacesTheOneBefore,
                             ChannelsAndPayloadsAreBytes, ChannelNamesAreNoPatterns, AMegabyteArrivesWhole,
                             ManyLinesShareOneTransport);
 

@@ -96,7 +96,10 @@ class Attempt {
     const bool weighs = phase_ == Phase::probing || phase_ == Phase::examining;
     if (weighs || phase_ == Phase::tuning || phase_ == Phase::resting || phase_ == Phase::killing) {
       put(elected_), put(looked_twice_);
-      for (const Diagnosis::Suspect& suspect : suspects_) put(suspect.connection_id);
+      // Once their connections are being killed, they are but a text.
+      if (phase_ != Phase::killing) {
+        for (const Diagnosis::Suspect& suspect : suspects_) put(suspect.connection_id);
+      }
     }
     if (!weighs) return key;
     put(overheard_long_enough_);

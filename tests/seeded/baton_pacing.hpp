@@ -8,6 +8,7 @@
 #include <sublock/clock/manual.hpp>
 #include <sublock/transport/in_memory/pacing.hpp>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,6 @@
 #include <sublock/core/dice.hpp>
 #include <sublock/policies.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>

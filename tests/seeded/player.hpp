@@ -6,6 +6,7 @@
 
 #include <seeded/swarm.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <seeded/storm.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

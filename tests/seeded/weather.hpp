@@ -6,6 +6,7 @@
 
 #include <seeded/chance.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <sstream>

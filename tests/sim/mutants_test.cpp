@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+
+// Each rule of the protocol, broken: the search must find what the rule is there for. And kept, in the very
+// same circumstances, it must find nothing, or it would only have found a fault of its own.
+//
+// R1 to R7 are about two owners, and so is R9; R8 is a courtesy; R11 and R12 are about loss and killing, and
+// have expectations of their own. There are no grants yet, so R10 has nothing to break.
+
+#include "searches.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sublock::sim {
+namespace {
+
+using core::Rules;
+
+/// Whether what was found begins with `fault`.
+void expect_caught(std::string_view how, const Findings& found, std::string_view fault) {
+  print(std::string(how) + ", caught", found);
+  EXPECT_EQ(found.fault.substr(0, fault.size()), fault) << how << ":\n" << found.fault;
+}
+
+void expect_nothing(std::string_view mix, const Circumstances& circumstances,
+                    const Expectations& expectations) {
+  const Findings found = search(mix, circumstances, expectations);
+  EXPECT_EQ(found.fault, "") << "though all rules are kept";
+  EXPECT_TRUE(found.complete);
+}
+
+template <Rules broken>
+void expect_caught(std::string_view how, std::string_view fault, std::string_view mix,
+                   const Circumstances& circumstances, const Expectations& expectations = {}) {
+  expect_nothing(mix, circumstances, expectations);
+  // What a lean search leaves out makes no difference only while the rules are kept.
+  Circumstances all = circumstances;
+  all.lean = false;
+  expect_caught(how, search<broken>(mix, all, expectations), fault);
+}
+
+constexpr Circumstances calm{.timeouts = 0, .recounts = false, .cancels = false};
+
+TEST(Mutants, R1JoinsThatAreCountedAfterwards) {
+  expect_caught<Rules{.count_in_join = false}>("R1 broken by the participant", "two owners", "WW", calm);
+}
+
+TEST(Mutants, R1JoinsThatAreCountedBefore) {
+  Circumstances how = calm;
+  expect_nothing("WW", how, {});
+  how.join_in_two_steps = true;
+  expect_caught("R1 broken by the transport", search("WW", how), "two owners");
+}
+
+TEST(Mutants, R2HoldersThatAnswerPending) {
+  expect_caught<Rules{.hold_before_answering = false}>("R2 broken", "two owners", "WW", calm);
+}
+
+TEST(Mutants, R3ReachTakenFromTheJoin) {
+  expect_caught<Rules{.count_in_ping = false}>("R3 broken by the participant", "two owners", "WWW", calm);
+}
+
+TEST(Mutants, R3ReachCountedAfterwards) {
+  Circumstances how = calm;
+  expect_nothing("WWW", how, {});
+  how.ping_in_two_steps = true;
+  expect_caught("R3 broken by the transport", search("WWW", how), "two owners");
+}
+
+TEST(Mutants, R4SilenceTakenForConsent) {
+  Circumstances how = calm;
+  how.timeouts = 1;
+  expect_caught<Rules{.complete_answers_only = false}>("R4 broken", "two owners", "WW", how);
+}
+
+TEST(Mutants, R5OneResponseChannelForAllProbes) {
+  // An answer from before, in a mouth that broke, comes after what its sender has said since.
+  Circumstances how = calm;
+  how.tries = 2;
+  how.breaks = 1;
+  how.recounts = true;
+  expect_caught<Rules{.fresh_response_channel = false}>("R5 broken", "two owners", "WW", how);
+}
+
+TEST(Mutants, R6PingersForgotten) {
+  Circumstances how = calm;
+  how.tries = 2;
+  expect_caught<Rules{.pinger_is_candidate = false}>("R6 broken", "two owners", "WW", how);
+}
+
+TEST(Mutants, R6PingersForgottenWhereJoinsDontCount) {
+  Circumstances how = calm;
+  how.join_counts = false;
+  expect_caught<Rules{.pinger_is_candidate = false}>("R6 broken, no count in joins", "two owners", "WW", how);
+}
+
+TEST(Mutants, R7AnybodyClaims) {
+  Circumstances how = calm;
+  how.tries = 2;
+  expect_caught<Rules{.first_in_order_claims = false}>("R7 broken", "two owners", "WW", how);
+}
+
+TEST(Mutants, R8SilentWhileLeaving) {
+  expect_caught<Rules{.answer_while_leaving = false}>("R8 broken", "all has been said", "WW", calm,
+                                                      {.quiet_means_done = true});
+}
+
+TEST(Mutants, R9ReadersThatSayPendingLetAWriterIn) {
+  expect_caught<Rules{.readers_are_shared = false}>("R9 broken, two readers and a writer",
+                                                    "an owner beside a reader", "WRR", calm);
+}
+
+TEST(Mutants, R9ReadersThatSayPendingTurnReadersAway) {
+  Circumstances how = calm;
+  how.join_counts = false;
+  expect_caught<Rules{.readers_are_shared = false}>("R9 broken, two readers", "a reader makes way", "RR", how,
+                                                    {.readers_agree = true});
+}
+
+TEST(Mutants, R11HoldersThatGoOnWithoutAnEar) {
+  Circumstances how = calm;
+  how.kills = 1;
+  expect_caught<Rules{.loss_is_final = false}>("R11 broken", "somebody holds the lock who knows", "WW", how);
+}
+
+TEST(Mutants, R12KilledAfterOneSilence) {
+  Circumstances how = calm;
+  how.timeouts = Circumstances::endless;
+  how.count_questions = true;
+  expect_caught<Rules{.kill_only_asked_twice = false}>(
+      "R12 broken", "somebody is killed who was asked but once", "WW", how, {.asked_twice = true});
+}
+
+TEST(Mutants, TheSearchStopsAtTheShortestWay) {
+  // Both join at a count of one: three events for each, and two steps of the server.
+  Circumstances how = calm;
+  how.join_in_two_steps = true;
+  how.reduced = false;
+  const Findings found = search("WW", how);
+  EXPECT_NE(found.fault.find("after 10 steps"), std::string::npos) << found.fault;
+}
+
+}  // namespace
+}  // namespace sublock::sim

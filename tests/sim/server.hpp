@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Redis, as far as this protocol can see it: one command at a time, each a whole.
+
+#include "scene.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace sublock::sim {
+
+template <class Participant>
+class Server : protected Scene<Participant> {
+ protected:
+  using Scene<Participant>::cast_;
+  using Scene<Participant>::how_;
+  using Scene<Participant>::world_;
+  using Scene<Participant>::player;
+  using Scene<Participant>::facts;
+  using Scene<Participant>::put;
+  using Scene<Participant>::Scene;
+  using Scene<Participant>::refusal;
+  using Scene<Participant>::worth_hearing;
+
+  [[nodiscard]] unsigned subscribers() const {
+    unsigned count = how_.stranger ? 1 : 0;
+    for (const Player& one : world_->players)
+      count += (one.ear.counted ? 1U : 0U) + (one.ghost.counted ? 1U : 0U);
+    return count;
+  }
+
+  void serve(Ear& ear, Queue<8>* news) {
+    const Code command = ear.in.front();
+    ear.in.pop();
+    const auto tell = [&](Code code) {
+      if (news != nullptr) put(*news, code);
+    };
+    const auto hears = command.number() == present ? Ear::Hears::present_channel : Ear::Hears::past_channel;
+    switch (command.kind()) {
+      case Kind::join:
+        if (how_.join_in_two_steps) return put_first(ear.in, {Kind::tally, subscribers() + 1});
+        ear.counted = true;
+        ear.hears = hears;
+        return tell({Kind::joined, how_.join_counts ? subscribers() : 0});
+      case Kind::tally:
+        ear.counted = true;
+        ear.hears = Ear::Hears::present_channel;
+        return tell({Kind::joined, command.number()});
+      case Kind::listen: ear.hears = hears; return tell({Kind::listening, command.number()});
+      case Kind::leave:
+        ear.counted = false;
+        ear.hears = Ear::Hears::nothing;
+        return tell(Kind::left);
+      default: throw std::logic_error("an ear does not say that");
+    }
+  }
+
+  void put_first(auto& queue, Code code) {
+    auto rest = queue;
+    queue.clear();
+    put(queue, code);
+    for (const Code later : rest) put(queue, later);
+  }
+
+  void serve(unsigned who, auto& mouth) {
+    Player& one = player(who);
+    const Code command = mouth.front();
+    mouth.pop();
+    const auto answer = [&](Code code) {
+      if (!command.marked()) put(one.mouth_news, code);
+    };
+    switch (command.kind()) {
+      case Kind::ping: {
+        const Code heard(Kind::heard, command.number());
+        for (unsigned other = 0; other < cast_.size(); ++other) {
+          if (player(other).ear.counted && worth_hearing(other, heard)) put(player(other).ear_news, heard);
+        }
+        if (ping_age(command) == past || command.marked()) return;
+        if (how_.ping_in_two_steps) return put_first(mouth, {Kind::tally});
+        return answer({Kind::pinged, subscribers()});
+      }
+      case Kind::tally: return answer({Kind::pinged, subscribers()});
+      case Kind::publish: {
+        Player& other = player(reply_to(command));
+        if (other.ear.hears == Ear::Hears::present_channel) {
+          put(other.ear_news, {Kind::answered, reply_payload(command)});
+        }
+        return;
+      }
+      case Kind::count:
+        if (how_.lean && !somebody_left(one)) return;
+        return answer({Kind::counted, subscribers()});
+      case Kind::increment: return answer(Kind::incremented);
+      case Kind::list:
+        if (!how_.may_look) return answer(refusal(command));
+        return answer({Kind::listed, connections()});
+      case Kind::kill: return serve_kill(command, answer);
+      default: throw std::logic_error("a mouth does not say that");
+    }
+  }
+
+  /// Whether a count could make a difference: not unless it is less than the last ping reached, of which he
+  /// will know by then. One that makes none leaves all as if he had not asked.
+  [[nodiscard]] bool somebody_left(const Player& one) const {
+    const bool asking =
+        facts(one).phase == core::Phase::probing || facts(one).phase == core::Phase::examining;
+    unsigned reached = asking ? facts(one).reached : 0;
+    for (const Code news : one.mouth_news) {
+      if (news.kind() == Kind::pinged) reached = std::max(reached, news.number());
+    }
+    return subscribers() < reached;
+  }
+
+  [[nodiscard]] unsigned connections() const {
+    unsigned set = how_.stranger ? stranger : 0;
+    for (unsigned who = 0; who < cast_.size(); ++who) {
+      for (const Ear* ear : {&world_->players[who].ear, &world_->players[who].ghost}) {
+        if (ear->counted) set |= connection_bit(who, ear->generation, cast_.size());
+      }
+    }
+    return set;
+  }
+
+  void serve_kill(Code command, const auto& answer) {
+    unsigned count = 0;
+    for (unsigned who = 0; who < cast_.size(); ++who) {
+      Player& one = player(who);
+      const auto named = [&](const Ear& ear) {
+        return ear.up && (connection_bit(who, ear.generation, cast_.size()) & command.number()) != 0;
+      };
+      if (named(one.ear)) kill(one), ++count;
+      if (named(one.ghost)) one.ghost = {}, ++count;
+    }
+    answer({Kind::killed, count});
+  }
+
+  void kill(Player& one) {
+    one.ear = {};
+    if (facts(one).phase != core::Phase::idle) put(one.ear_news, Kind::lost);
+  }
+};
+
+}  // namespace sublock::sim

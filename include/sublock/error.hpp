@@ -6,6 +6,7 @@
 
 #include <sublock/core/holder.hpp>
 
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -94,9 +95,15 @@ struct Failure {
 class LockError : public std::system_error {
  public:
   explicit LockError(const Failure& failure)
-      : std::system_error(make_error_code(failure.code), failure.text) {}
+      : std::system_error(make_error_code(failure.code), failure.text), text_(failure.text) {}
+
+  /// The sentence alone; `code().message()` would only say it again in general.
+  [[nodiscard]] const char* what() const noexcept override { return text_.what(); }
 
   [[nodiscard]] Errc kind() const noexcept { return static_cast<Errc>(code().value()); }
+
+ private:
+  std::runtime_error text_;  // which can be copied without throwing, as an exception must be
 };
 
 /// The lock could not be had in time; `holders()` is who was in the way, as far as anybody could tell.

@@ -14,10 +14,10 @@ class PrefixReap : public Cases {};
 TEST_F(PrefixReap, NobodyOfAnotherChannelIsKilled) {
   auto other = drive("a-lock-b", {"hold=60"});
   other.expect_line(" GOT$");
-  auto holder = drive("a", {"hold=60"});
-  holder.expect_line(" GOT$");
   const PlainConnection tool(server.port(), "a-lock-mytool");
   const FakePeer watcher(server.port(), "a", {});  // so that no probe on `a` adds up
+  auto holder = drive("a", {"wait=10", "hold=60"});
+  holder.expect_line(" GOT$");
 
   auto contender = drive("a", {"wait=3"});
   expect_after_try(contender, " FAILED busy", 3, 3 + U + 0.5);

@@ -4,6 +4,7 @@
 // answer proves nothing about others.
 
 #include <cases/cases.hpp>
+#include <support/fake_peer.hpp>
 #include <support/fault_proxy.hpp>
 
 namespace support {
@@ -59,6 +60,29 @@ TEST_F(SlowLink, AContenderThatHearsItselfTooLateKillsNobody) {
   EXPECT_EQ(server.kills(), 0);
   EXPECT_TRUE(eventually([&] { return server.subscribers("sl") == 1; }));
   expect_kept(holder);
+}
+
+// Its questions are quick, and the server answers them; only what is published comes late.
+TEST_F(SlowLink, AContenderWhoseEarAloneIsSlowKillsNobody) {
+  auto holder = drive("sl", {"hold=60"});
+  holder.expect_line(" GOT$");
+  proxy.delay_messages(std::chrono::milliseconds(1300));
+  auto contender = drive_through({"wait=6"});
+  expect_after_try(contender, " FAILED busy", 6, 6 + 2 * U + 3);
+  EXPECT_EQ(server.kills(), 0);
+  expect_kept(holder);
+}
+
+TEST_F(SlowLink, AHolderThatMissesOneProbeIsLeftInPeace) {
+  const auto id = std::string(32, '3');
+  FakePeer holder(server.port(), "sl", {.name = "sl-lock-" + id});
+  auto contender = drive("sl", {"wait=4"});
+  ASSERT_TRUE(eventually([&] { return holder.pings() == 1; }));
+  holder.follow({.answers = {answer_record(id, "exclusive")}});
+  expect_after_try(contender, " FAILED busy", 4, 4 + U + 0.5);
+  EXPECT_GE(holder.pings(), 2U);
+  EXPECT_TRUE(holder.connected());
+  EXPECT_EQ(server.kills(), 0);
 }
 
 }  // namespace

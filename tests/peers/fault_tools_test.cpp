@@ -83,6 +83,20 @@ TEST_F(FaultTools, ProxyDelaysTheReplyToACommandAlsoInATransaction) {
   EXPECT_TRUE(quick({"GET", "k"}));
 }
 
+TEST_F(FaultTools, ProxyDelaysMessagesAlone) {
+  PlainConnection ear(proxy_.port());
+  proxy_.delay_messages(250ms);
+  EXPECT_LT(time_of([&] { ear.command({"SUBSCRIBE", "a"}); }), 250ms);
+  std::vector<PlainConnection::Message> messages;
+  EXPECT_GE(time_of([&] {
+              server_.command({"PUBLISH", "a", "hello"});
+              ear.read(messages);
+            }),
+            250ms);
+  ASSERT_EQ(messages.size(), 1U);
+  EXPECT_EQ(messages.front().payload, "hello");
+}
+
 TEST_F(FaultTools, ProxyPassesAnEndOnWithItsDelay) {
   const auto name = "victim"s;
   PlainConnection connection(proxy_.port(), name);

@@ -93,6 +93,11 @@ class FaultProxy {
     change([&] { faults_.replies = {std::move(word), by}; });
   }
 
+  /// What was published comes later by `by` to whoever subscribes; what follows on the same connection waits.
+  void delay_messages(Delay by) {
+    change([&] { faults_.messages = by; });
+  }
+
   /// Nothing passes, in either direction, and nobody hears of an end. Connecting works, without an answer.
   void silence() {
     change([&] { faults_.silent = true; });
@@ -147,6 +152,7 @@ class FaultProxy {
     std::array<Delay, 2> delays{};
     WordDelay frames;
     WordDelay replies;
+    Delay messages{};
     bool silent = false;
   };
 
@@ -325,6 +331,8 @@ class FaultProxy {
       if (direction == to_server) {
         pair.pairing.request(frame, faults_.replies.concerns(frame));
         if (faults_.frames.concerns(frame)) by += faults_.frames.by;
+      } else if (is_message(frame)) {
+        by += faults_.messages;
       } else if (pair.pairing.reply(frame)) {
         by += faults_.replies.by;
       }

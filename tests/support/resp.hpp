@@ -53,6 +53,11 @@ namespace support {
       one, other, [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
+/// Something published, which answers no request.
+[[nodiscard]] inline bool is_message(std::string_view value) {
+  return value.starts_with("*3\r\n$7\r\nmessage\r\n") || value.starts_with("*4\r\n$8\r\npmessage\r\n");
+}
+
 /// Tells for each reply on one connection whether it is the answer to a marked request; one inside MULTI is
 /// answered by the reply to EXEC.
 class RespPairing {
@@ -77,10 +82,9 @@ class RespPairing {
     requests_.push_back(request);
   }
 
-  /// Whether this reply answers a marked request. Messages answer nobody.
+  /// Whether this reply answers a marked request. Not for messages.
   bool reply(std::string_view value) {
     const auto words = resp_words(value);
-    if (words.size() >= 3 && (words[0] == "message" || words[0] == "pmessage")) return false;
     if (requests_.empty()) return false;
     Request& request = requests_.front();
     const bool marked = request.marked;

@@ -57,6 +57,11 @@ class Search {
                    !expectations.asked_twice && !expectations.lock_can_be_had;
   }
 
+  /// Tells `visit` of each world when it is found.
+  void watch(std::function<void(const World&)> visit) { visit_ = std::move(visit); }
+
+  [[nodiscard]] const Cast<Participant>& cast() const { return cast_; }
+
   /// Stops at the first fault, or where more than `worlds_max` are known.
   Findings run(std::size_t worlds_max = 0xfffffff0) {
     const auto start = std::chrono::steady_clock::now();
@@ -147,6 +152,7 @@ class Search {
     const auto [number, is_new] = atlas_.find_or_add(hash(world));
     if (!is_new) return number;
     open_.emplace_back(packed_);
+    if (visit_) visit_(world);
     parents_.push_back(parent);
     moves_.push_back(static_cast<std::uint8_t>(move.who * 32U + static_cast<unsigned>(move.what)));
     return number;
@@ -233,6 +239,7 @@ class Search {
   World to_;
   std::vector<std::pair<Move, World>> alone_;
   Expectations expects_;
+  std::function<void(const World&)> visit_;
   Liveness liveness_;
   std::vector<Marks> marks_;
   Findings findings_;

@@ -163,7 +163,8 @@ class Player {
     if (outcome.took > stage_.weather.unavailable_timeout + outcome.stood_still) {
       accuse("a release took " + text_of(outcome.took));
     }
-    if (kept && is_counted()) accuse("given back, and still counted");
+    // Where an earlier attempt is still on its way, nobody can tell which of the two ears is counted.
+    if (kept && hold_.ears.size() == 1 && is_counted()) accuse("given back, and still counted");
   }
 
   /// Who is there? Disturbs nobody, and takes no longer than it was told.

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+
+// libFuzzer on what CLIENT LIST answers.
+
+#include <fuzz/targets.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  sublock::fuzz::client_list({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

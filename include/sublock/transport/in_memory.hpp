@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -176,6 +177,18 @@ class InMemoryRedis {
       const bool killed = world.server.kill(id, nullptr);
       world.server.counts = before;
       return killed;
+    });
+  }
+
+  /// The server forgets, without a word, what a connection subscribes to; it stays open, and its client
+  /// believes what it did. As behind a proxy whose server was replaced. Returns whether there was one.
+  bool forget(std::int64_t id) {
+    return change([&](in_memory::World& world) {
+      const auto& clients = world.server.clients();
+      const auto found = std::ranges::find(clients, id, &in_memory::Socket::id);
+      if (found == clients.end()) return false;
+      world.server.unsubscribe_all(**found);
+      return true;
     });
   }
 

@@ -28,7 +28,7 @@ template <class AnyClock, class Span>
 [[nodiscard]] Duration time_until(const std::chrono::time_point<AnyClock, Span>& deadline,
                                   const ClockPolicy auto& clock) {
   using Wide = std::chrono::duration<double, std::nano>;
-  const auto present = [&clock] {
+  const auto present = [&] {
     if constexpr (std::same_as<AnyClock, std::chrono::steady_clock>) {
       return clock.now();
     } else {

@@ -19,6 +19,7 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <type_traits>
@@ -182,10 +183,11 @@ class BasicRedisLock {
   /// have not noticed their loss yet. Throws Errc::usage without `fencing`, Errc::not_held.
   [[nodiscard]] std::int64_t fence_token() const {
     if (!options().fencing) throw LockError({Errc::usage, text_of("this lock draws no tokens: set fencing")});
-    const auto session = tenancy_.session();
-    if (tenancy_.inherited() || !session)
-      throw LockError({Errc::not_held, text_of("no token: the lock is not held")});
-    return session->inspect([](const auto& participant) { return participant.fence_token(); });
+    const auto session = tenancy_.inherited() ? nullptr : tenancy_.session();
+    std::optional<std::int64_t> token;  // none while it is only on its way
+    if (session) token = session->inspect([](const auto& participant) { return participant.fence_token(); });
+    if (!token) throw LockError({Errc::not_held, text_of("no token: the lock is not held")});
+    return *token;
   }
 
   /// Stopped when the hold is lost, not when it is released. Belongs to the present hold, or the last.

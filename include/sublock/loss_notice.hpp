@@ -4,6 +4,7 @@
 // How a holder learns that the lock is gone: a flag, a stop_token and a callback that agree. User code
 // runs on a thread that exists for nothing else, never on one that answers pings.
 
+#include <sublock/bury.hpp>
 #include <sublock/error.hpp>
 
 #include <atomic>
@@ -85,7 +86,7 @@ class LossNotice {
   }
 
   /// In a forked child, where the thread does not exist and the mutex may be taken for ever.
-  void abandon_in_child() { new std::thread(std::move(thread_)); }
+  void abandon_in_child() { bury(std::move(thread_)); }
 
  private:
   Callback callback_;

@@ -4,6 +4,7 @@
 // Where a participant meets a transport: actions become verbs, events and time become steps. Knows when
 // to wait and for how long, and nothing of what the protocol decides, nor of what users call.
 
+#include <sublock/bury.hpp>
 #include <sublock/core/participant.hpp>
 #include <sublock/core/printable.hpp>
 #include <sublock/loss_notice.hpp>
@@ -43,7 +44,7 @@ class Session final : private core::Listener {
   ~Session() {
     if (transport_->foreign()) {
       // A forked child has neither the keeper nor, maybe, the mutex: it must not touch the line.
-      [[maybe_unused]] const auto* leaked = line_.release();
+      bury(std::move(line_));
       return;
     }
     const std::lock_guard lock(transport_->mutex());

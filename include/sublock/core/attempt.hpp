@@ -14,6 +14,7 @@
 #include <sublock/core/verdict.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

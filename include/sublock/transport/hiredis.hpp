@@ -5,6 +5,7 @@
 // only place for sockets, threads and waiting. One lock that is held costs one socket; one transport
 // object, however many locks use it, costs one thread and one command connection.
 
+#include <sublock/bury.hpp>
 #include <sublock/core/event.hpp>
 #include <sublock/error.hpp>
 #include <sublock/policies.hpp>
@@ -52,8 +53,8 @@ class HiredisTransport {
   ~HiredisTransport() {
     if (foreign()) {
       // The keeper doesn't exist here, and what it was doing when the process forked is half done.
-      hiredis::bury(std::move(keeper_));
-      hiredis::bury(std::move(hub_));
+      bury(std::move(keeper_));
+      bury(std::move(hub_));
     }
   }
 
@@ -89,7 +90,7 @@ class HiredisTransport::Line {
   Line& operator=(const Line&) = delete;
   ~Line() {
     if (transport_->foreign()) {
-      hiredis::bury(std::move(state_));
+      bury(std::move(state_));
     } else {
       close();
     }

@@ -103,17 +103,4 @@ class Descriptor {
   unsigned generation_ = 0;
 };
 
-/// Keeps something reachable for ever: what a forked child must neither use nor destroy.
-template <class T>
-void bury(T value) {
-  struct Grave {
-    T value;
-    Grave* next;
-  };
-  static std::atomic<Grave*> graves = nullptr;
-  auto* grave = new Grave{std::move(value), graves.load()};
-  while (!graves.compare_exchange_weak(grave->next, grave)) {
-  }
-}
-
 }  // namespace sublock::hiredis

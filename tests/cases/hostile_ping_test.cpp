@@ -4,6 +4,7 @@
 
 #include <cases/cases.hpp>
 #include <support/fake_peer.hpp>
+#include <support/sanitized.hpp>
 
 namespace support {
 namespace {
@@ -50,13 +51,14 @@ class HostilePing : public Cases {
   }
 
   void expect_well() {
+    const double bound = within(0.2);
     double fastest = 10;
-    for (int i = 0; i < 3 && fastest > 0.2; ++i) {
+    for (int i = 0; i < 3 && fastest > bound; ++i) {
       const double start = now();
       ASSERT_EQ(ask(server.port(), "hp", 1, 5s).size(), 1U) << holder.transcript();
       fastest = std::min(fastest, now() - start);
     }
-    EXPECT_LE(fastest, 0.2);
+    EXPECT_LE(fastest, bound);
     EXPECT_EQ(server.subscribers("hp"), 1);
     EXPECT_EQ(count(holder, "LOST"), 0) << holder.transcript();
   }
@@ -99,7 +101,9 @@ TEST_F(HostilePing, EndsNoHold) {
     answers_to(payload);
     expect_well();
   }
-  EXPECT_TRUE(eventually([&] { return memory(holder.pid(), "VmRSS") <= before + 64 * megabyte; }))
+  // A sanitizer keeps freed memory for a while.
+  EXPECT_TRUE(sanitized ||
+              eventually([&] { return memory(holder.pid(), "VmRSS") <= before + 64 * megabyte; }))
       << before << " before, now " << memory(holder.pid(), "VmRSS");
   EXPECT_EQ(server.kills(), 0);
   expect_kept(holder);

@@ -3,6 +3,7 @@
 // More readers than a probe can hear one by one: the holders of unread answers must not be taken for dead.
 
 #include <cases/cases.hpp>
+#include <support/sanitized.hpp>
 
 #include <memory>
 
@@ -17,7 +18,7 @@ class ManyReaders : public Cases, public ::testing::WithParamInterface<int> {
       readers.emplace_back(new Process(drive("many", {"shared", "hold=600", "wait=20"})));
       let_pass(0.05);
     }
-    for (const auto& reader : readers) expect_after_try(*reader, " GOT$", 0, 2);
+    for (const auto& reader : readers) expect_after_try(*reader, " GOT$", 0, within(2));
   }
 
   std::vector<std::unique_ptr<Process>> readers;
@@ -27,7 +28,7 @@ TEST_P(ManyReaders, AreAllHeardByAWriter) {
   start_readers(GetParam());
   EXPECT_EQ(server.subscribers("many"), GetParam());
   auto impatient = drive("many", {"wait=2"});
-  expect_after_try(impatient, " FAILED busy", 2, 2 + U + 0.5);
+  expect_after_try(impatient, " FAILED busy", 2, 2 + within(U + 0.5));
   EXPECT_EQ(server.subscribers("many"), GetParam());
   EXPECT_EQ(server.kills(), 0);
 
@@ -41,7 +42,7 @@ TEST_P(ManyReaders, AreAllHeardByAWriter) {
     EXPECT_EQ(count(*reader, "LOST"), 0) << reader->transcript();
     last = std::max(last, stamp_of(reader->lines().back()));
   }
-  EXPECT_LE(stamp_of(writer.expect_line(" GOT$")) - last, 2);
+  EXPECT_LE(stamp_of(writer.expect_line(" GOT$")) - last, within(2));
   EXPECT_EQ(writer.exit_status(), 0);
   EXPECT_EQ(server.kills(), 0);
 }

@@ -14,7 +14,6 @@
 #include <sublock/core/verdict.hpp>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -8,6 +8,7 @@
 #include <sublock/core/wire.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace sublock::core {
@@ -16,7 +17,10 @@ class Hold : public Attempt {
  public:
   /// Holding, but not to be called so until a check has come back.
   [[nodiscard]] bool doubtful() const { return holds() && !doubt_.empty(); }
-  [[nodiscard]] std::int64_t fence_token() const { return fence_token_; }
+  /// Of the present hold, or of the one that was lost; none while it is only on its way.
+  [[nodiscard]] std::optional<std::int64_t> fence_token() const {
+    return holds() || result_ == Result::lost ? fence_token_ : std::nullopt;
+  }
 
   [[nodiscard]] std::string state_key() const {
     return Attempt::state_key() + (doubtful() ? 'd' : '-') + (check_nonce_.empty() ? '-' : 'c');
@@ -75,7 +79,7 @@ class Hold : public Attempt {
 
   std::string doubt_;        // why the lock may not be called held just now
   std::string check_nonce_;  // of the check that is under way
-  std::int64_t fence_token_ = 0;
+  std::optional<std::int64_t> fence_token_;
 };
 
 }  // namespace sublock::core

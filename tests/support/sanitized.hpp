@@ -21,6 +21,6 @@ inline constexpr bool sanitized = false;
 #endif
 
 /// A bound in seconds that is the subject's own, and what it may be where the program is slow.
-constexpr double within(double bound) { return sanitized ? 5 * bound : bound; }
+constexpr double within(double bound) { return sanitized ? 10 * bound : bound; }
 
 }  // namespace support

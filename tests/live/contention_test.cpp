@@ -68,9 +68,10 @@ TEST_F(Contention, EightDriversAreNeverInTwos) {
   std::vector<std::unique_ptr<Process>> drivers;
   for (int i = 0; i < 8; ++i) {
     drivers.push_back(std::make_unique<Process>(
-        std::vector<std::string>{SUBLOCK_DRIVER, "lock", "contended", "url=" + server.url(), "wait=60",
+        std::vector<std::string>{SUBLOCK_DRIVER, "lock", "contended", "url=" + server.url(), "wait=60", "U=3",
                                  "hold=0.001", "loop", "overlap=inside"}));
   }
+  for (const auto& driver : drivers) driver->expect_line(" GOT$", std::chrono::seconds(60));
   const auto silent = [&] {
     return std::ranges::none_of(drivers, [](const auto& driver) {
       return std::ranges::any_of(driver->lines(), [](const std::string& line) {

@@ -52,13 +52,13 @@ class Processes : public ::testing::Test {
 TEST_F(Processes, AWaiterFollowsAKilledHolderWithinTwoIntervals) {
   auto holder = drive({"hold=60"});
   holder.expect_line(" GOT$");
-  auto waiter = drive({"wait=30", "hold=0.1", "C=0.5"});
+  auto waiter = drive({"wait=30", "hold=0.1", "C=1"});
   expect_waiting(waiter);
   holder.signal(SIGKILL);
   const double killed = now();
   const double got = stamp_of(waiter.expect_line(" GOT$"));
   EXPECT_GE(got, killed);
-  EXPECT_LE(got - killed, 2 * 0.5);
+  EXPECT_LE(got - killed, 2 * 1.0);
   expect_clean(waiter);
   EXPECT_EQ(server.kills(), 0);
 }
@@ -72,7 +72,7 @@ TEST_F(Processes, AFrozenHolderIsFollowedAndLearnsIt) {
   // Asked twice, each time for half a second.
   const double took = stamp_of(follower.expect_line(" GOT$")) - tried;
   EXPECT_GE(took, 2 * 0.5);
-  EXPECT_LE(took, 0.5 + 2 * 0.1 + 1);
+  EXPECT_LE(took, 2 * 0.5 + 2 * 0.1 + 1);
   EXPECT_EQ(server.kills(), 1);
   holder.signal(SIGCONT);
   expect_lost(holder, now());
@@ -160,7 +160,7 @@ TEST_F(Processes, OfTwoThatTryAtOnceExactlyOneGetsIt) {
     Process& loser = first ? other : one;
     EXPECT_EQ(loser.exit_status(), 1);
     EXPECT_NE(loser.lines().back().find("FAILED busy"), std::string::npos) << loser.transcript();
-    EXPECT_LE(stamp_of(loser.lines().back()) - stamp_of(loser.lines().front()), 2.5);
+    EXPECT_LE(stamp_of(loser.lines().back()) - stamp_of(loser.lines().front()), 4.0);
     winner.signal(SIGTERM);
     expect_clean(winner);
   }

@@ -59,6 +59,7 @@ int visit(const std::string& url, const std::string& channel, const std::string&
   sublock::RedisLock::Options options;
   options.mode = shared ? sublock::LockMode::shared : sublock::LockMode::exclusive;
   options.timeout = 1min;
+  options.unavailable_timeout = 3s;  // nobody is to be killed for the machine's being busy
   options.connection.url = url;
   sublock::RedisLock lock(sublock::connect(options.connection), channel, options);
   const auto end = std::chrono::steady_clock::now() + span;

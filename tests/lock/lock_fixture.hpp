@@ -104,7 +104,7 @@ class LockFixture : public ::testing::Test {
 
   /// Not shorter, and longer only by what a busy machine may cost.
   static ::testing::AssertionResult is_about(Duration span, Duration expected) {
-    const Duration slack = World::exact ? Duration::zero() : Duration(250ms);
+    const Duration slack = World::exact ? Duration::zero() : Duration(500ms);
     if (span >= expected && span <= expected + slack) return ::testing::AssertionSuccess();
     return ::testing::AssertionFailure()
            << std::chrono::duration<double, std::milli>(span).count() << " ms instead of "

@@ -155,6 +155,14 @@ TEST_F(VirtualTime, AFrozenReaderIsFollowedToo) {
   EXPECT_EQ(world.redis->counts().kills, 1u);
 }
 
+TEST_F(VirtualTime, WhoeverHasNoTimeToWaitForAnAnswerIsToldThatOneIsMissing) {
+  auto held = holder();
+  auto waiter = lock();
+  world.redis->wedge(*held.process);
+  const std::string text = refusal(*waiter, {.timeout = 100ms});
+  EXPECT_NE(text.find("1 of 2 subscribers did not answer"), std::string::npos) << text;
+}
+
 TEST_F(VirtualTime, AHolderThatThawsInTimeKeepsIt) {
   auto held = holder();
   auto waiter = lock();

@@ -247,6 +247,7 @@ class Attempt {
     const bool unreachable = !failure_.text.empty() && failure_.code != Errc::busy;
     if (unreachable) return finish(Result::failed, failure_, out);
     if (!failure_.text.empty()) note_trouble(failure_.text);
+    if (trouble_.text.empty() && phase_ == Phase::probing && census_.missing() > 0) note_silence();
     give_up(out);
   }
 

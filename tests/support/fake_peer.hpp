@@ -6,6 +6,7 @@
 
 #include "support/eventually.hpp"
 
+#include <fcntl.h>
 #include <hiredis/hiredis.h>
 #include <poll.h>
 #include <pthread.h>
@@ -41,6 +42,8 @@ class PlainConnection {
     context_.reset(redisConnectWithTimeout("127.0.0.1", port, limit));
     if (!context_ || context_->err != 0 || redisSetTimeout(context_.get(), limit) != REDIS_OK)
       throw std::runtime_error("no connection to port " + std::to_string(port));
+    // A program started meanwhile would keep it subscribed when it ends here.
+    ::fcntl(context_->fd, F_SETFD, FD_CLOEXEC);
     if (!name.empty()) command({"CLIENT", "SETNAME", name});
   }
 

@@ -2,9 +2,10 @@
 
 // sublock-forker: takes a lock, forks, and lets the child do something with what it inherited. Says HELD,
 // CHILD with the child's exit status (0: all was as it should be), and RELEASED or LOST once its stdin ends
-// or says something.
+// or says something. With `spawn`, the child is another program started without a fork; with `become`, this
+// very process turns into another program, which says ANOTHER.
 //
-//   sublock-forker URL CHANNEL exit|destroy|release|ask|acquire|anew|linger
+//   sublock-forker URL CHANNEL exit|destroy|release|ask|acquire|anew|linger|exec|spawn|become
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,6 +65,14 @@ bool anew() {
   return !same.try_lock() && other.try_lock() && other.release();
 }
 
+/// A program that fails where it has inherited a socket, or anything else that only a lock's process has.
+constexpr const char* look_for_sockets = "! ls -l /proc/self/fd | grep -E 'socket|eventfd|eventpoll'";
+
+bool exec() {
+  ::execl("/bin/sh", "sh", "-c", look_for_sockets, nullptr);
+  return false;
+}
+
 /// Ends when the test does.
 bool linger() {
   char byte = 0;
@@ -77,6 +86,7 @@ bool linger() {
       {"acquire", acquire},
       {"anew", anew},
       {"linger", linger},
+      {"exec", exec},
       {"destroy",
        [] {
          lock.reset();
@@ -93,11 +103,16 @@ int run(const std::string& url, const std::string& channel, const std::string& w
       std::make_unique<sublock::RedisLock>(channel, sublock::RedisLock::Options{.connection = {.url = url}});
   lock->acquire();
   std::cout << "HELD" << std::endl;
-  const pid_t child = ::fork();
-  if (child < 0) return 1;
-  if (child == 0) be_child(what);
+  if (what == "become") ::execl("/bin/sh", "sh", "-c", "echo ANOTHER; read line", nullptr);
   int status = 0;
-  while (::waitpid(child, &status, 0) != child) {
+  if (what == "spawn") {
+    status = std::system(look_for_sockets);  // NOLINT(cert-env33-c): a constant, and no fork handlers run
+  } else {
+    const pid_t child = ::fork();
+    if (child < 0) return 1;
+    if (child == 0) be_child(what);
+    while (::waitpid(child, &status, 0) != child) {
+    }
   }
   std::cout << "CHILD " << (WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)) << std::endl;
   char byte = 0;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+
+// One lock object in two threads, on purpose or not: never two successes without a release in between.
+
+#include <cases/cases.hpp>
+
+#include <sublock/redis_lock.hpp>
+
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <thread>
+
+namespace support {
+namespace {
+
+using namespace std::chrono_literals;
+using sublock::Errc;
+
+class TwoThreads : public Cases {
+ protected:
+  TwoThreads() : lock("tt", options()) {}
+
+  [[nodiscard]] sublock::RedisLock::Options options() const {
+    sublock::RedisLock::Options options;
+    options.timeout = 1s;
+    options.connection.url = server.url();
+    return options;
+  }
+
+  /// The kind of error, or none.
+  static Errc outcome_of(const std::function<void()>& act) {
+    try {
+      act();
+    } catch (const sublock::LockError& error) {
+      return error.kind();
+    }
+    return {};
+  }
+
+  sublock::RedisLock lock;
+};
+
+TEST_F(TwoThreads, OfTwoThatAcquireAtOnceOneGetsItAndTheOtherIsToldAtOnce) {
+  for (int round = 0; round < 100; ++round) {
+    std::barrier start(2);
+    std::array<Errc, 2> outcomes{};
+    std::array<double, 2> took{};
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 0; i < 2; ++i) {
+        threads.emplace_back([&, i] {
+          start.arrive_and_wait();
+          const double begun = now();
+          outcomes[i] = outcome_of([&] { lock.acquire(); });
+          took[i] = now() - begun;
+        });
+      }
+    }
+    ASSERT_EQ(std::ranges::count(outcomes, Errc{}), 1) << "round " << round;
+    ASSERT_EQ(std::ranges::count(outcomes, Errc::already_held), 1) << "round " << round;
+    EXPECT_LE(took[outcomes[0] == Errc{} ? 1 : 0], 0.5);
+    EXPECT_TRUE(lock.held());
+    ASSERT_TRUE(lock.release());
+  }
+  EXPECT_EQ(server.subscribers("tt"), 0);
+}
+
+TEST_F(TwoThreads, AnotherThreadMayGiveItBack) {
+  lock.acquire();
+  bool kept = false;
+  std::jthread([&] { kept = lock.release(); }).join();
+  EXPECT_TRUE(kept);
+  EXPECT_FALSE(lock.held());
+  EXPECT_FALSE(lock.release());
+  EXPECT_EQ(server.subscribers("tt"), 0);
+}
+
+TEST_F(TwoThreads, TakingItTwiceIsRefusedAtOnceAndHarmsNothing) {
+  lock.acquire();
+  const double start = now();
+  EXPECT_EQ(outcome_of([&] { lock.acquire(); }), Errc::already_held);
+  EXPECT_LE(now() - start, 0.2);
+  EXPECT_TRUE(lock.held());
+  auto rival = drive("tt", {"try"});
+  rival.expect_line(" FAILED busy ");
+  EXPECT_TRUE(lock.release());
+  EXPECT_EQ(server.subscribers("tt"), 0);
+}
+
+TEST_F(TwoThreads, AReleaseWhileAnotherThreadWaitsDoesNothing) {
+  auto holder = drive("tt", {"hold=60"});
+  holder.expect_line(" GOT$");
+  Errc outcome{};
+  std::jthread waiting([&] { outcome = outcome_of([&] { lock.acquire(); }); });
+  ASSERT_TRUE(eventually([&] { return lock.connection() != nullptr; }));
+  while (outcome == Errc{} && lock.connection()) EXPECT_FALSE(lock.release());
+  waiting.join();
+  EXPECT_EQ(outcome, Errc::busy);
+  expect_kept(holder);
+  EXPECT_EQ(outcome_of([&] { lock.acquire(); }), Errc{});
+  EXPECT_TRUE(lock.release());
+  EXPECT_EQ(server.subscribers("tt"), 0);
+}
+
+/// Whatever they do with it, whoever was told that he has it is alone until he gives it back.
+TEST_F(TwoThreads, EverythingAtOnceIsNoRaceAndNoTwoOwners) {
+  std::atomic<int> inside = 0;
+  std::atomic<int> turns = 0;
+  const auto end = TestClock::now() + span(scaled(1.5, 20.0));
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&, i] {
+        while (TestClock::now() < end) {
+          if (outcome_of([&] { lock.acquire({.timeout = i == 0 ? 0ms : 50ms}); }) != Errc{}) continue;
+          EXPECT_EQ(++inside, 1);
+          ++turns;
+          static_cast<void>(lock.held() || lock.lost());
+          --inside;
+          lock.release();
+        }
+      });
+    }
+    threads.emplace_back([&] {
+      while (TestClock::now() < end) {
+        static_cast<void>(lock.held());
+        static_cast<void>(lock.lost());
+        static_cast<void>(lock.mode());
+        static_cast<void>(lock.writer_elected());
+        static_cast<void>(lock.stop_token().stop_requested());
+        static_cast<void>(lock.connection());
+        outcome_of([&] { lock.ensure_held(); });
+        outcome_of([&] { static_cast<void>(lock.probe(50ms)); });
+      }
+    });
+    threads.emplace_back([&] {
+      while (TestClock::now() < end) {
+        let_pass(0.02);
+        server.command({"CLIENT", "KILL", "TYPE", "pubsub"});
+      }
+    });
+  }
+  EXPECT_GT(turns, 0);
+  lock.release();
+  EXPECT_TRUE(eventually([&] { return server.subscribers("tt") == 0; }));
+}
+
+}  // namespace
+}  // namespace support

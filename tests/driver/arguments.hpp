@@ -32,6 +32,8 @@ struct Arguments {
   bool shared = false;
   bool try_once = false;
   bool loop = false;
+  bool fencing = false;
+  bool say_leaving = false;
   sublock::Duration wait = std::chrono::seconds(5);
   sublock::Duration hold = sublock::Duration::zero();
   std::optional<sublock::Duration> unavailable_timeout;
@@ -46,7 +48,7 @@ struct Arguments {
 
 inline constexpr std::string_view usage =
     "sublock-driver lock CHANNEL [shared] [try] [wait=S] [hold=S] [loop] [host=] [port=] [url=] [user=] "
-    "[password=] [U=S] [C=S] [id=HEX] [label=] [overlap=KEY]";
+    "[password=] [U=S] [C=S] [id=HEX] [label=] [overlap=KEY] [fencing] [leaving]";
 
 /// A decimal number of seconds, zero or more; what no Duration can hold is `infinite`.
 [[nodiscard]] inline sublock::Duration parse_seconds(std::string_view name, const std::string& text) {
@@ -88,9 +90,9 @@ inline constexpr std::string_view usage =
   std::optional<std::string> host;
   std::optional<int> port;
   const std::map<std::string_view, std::function<void()>> flags{
-      {"shared", [&] { result.shared = true; }},
-      {"try", [&] { result.try_once = true; }},
-      {"loop", [&] { result.loop = true; }},
+      {"shared", [&] { result.shared = true; }},       {"try", [&] { result.try_once = true; }},
+      {"loop", [&] { result.loop = true; }},           {"fencing", [&] { result.fencing = true; }},
+      {"leaving", [&] { result.say_leaving = true; }},
   };
   using Setter = std::function<void(std::string)>;
   const std::map<std::string_view, Setter> settings{

@@ -29,7 +29,8 @@ TEST(Arguments, HaveDefaults) {
   EXPECT_EQ(arguments.wait, seconds(5));
   EXPECT_EQ(arguments.hold, seconds(0));
   EXPECT_EQ(arguments.url, "redis://127.0.0.1:6379");
-  EXPECT_FALSE(arguments.shared || arguments.loop || arguments.try_once);
+  EXPECT_FALSE(arguments.shared || arguments.loop || arguments.try_once || arguments.fencing ||
+               arguments.say_leaving);
   EXPECT_FALSE(arguments.unavailable_timeout || arguments.check_interval);
 }
 
@@ -39,10 +40,11 @@ TEST(Arguments, TakeTheChannelByItsPlaceWhateverItLooksLike) {
 }
 
 TEST(Arguments, ReadEveryWord) {
-  const Arguments arguments = parsed({"lock", "a", "shared", "loop", "wait=0.25", "hold=1.5", "U=3",
-                                      "C=0.001", "host=::1", "port=7000", "user=u", "password=p=q",
-                                      "id=0123456789ABCDEF0123456789abcdef", "label=a b", "overlap=in:k"});
-  EXPECT_TRUE(arguments.shared && arguments.loop);
+  const Arguments arguments =
+      parsed({"lock", "a", "shared", "loop", "wait=0.25", "hold=1.5", "U=3", "C=0.001", "host=::1",
+              "port=7000", "user=u", "password=p=q", "id=0123456789ABCDEF0123456789abcdef", "label=a b",
+              "overlap=in:k", "fencing", "leaving"});
+  EXPECT_TRUE(arguments.shared && arguments.loop && arguments.fencing && arguments.say_leaving);
   EXPECT_EQ(arguments.wait, milliseconds(250));
   EXPECT_EQ(arguments.hold, milliseconds(1500));
   EXPECT_EQ(arguments.unavailable_timeout, seconds(3));

@@ -31,6 +31,7 @@ sublock::RedisLock::Options options_from(const Arguments& arguments) {
   sublock::RedisLock::Options options;
   options.mode = arguments.shared ? sublock::LockMode::shared : sublock::LockMode::exclusive;
   options.timeout = arguments.wait;
+  options.fencing = arguments.fencing;
   if (arguments.unavailable_timeout) options.unavailable_timeout = *arguments.unavailable_timeout;
   if (arguments.check_interval) options.check_interval = *arguments.check_interval;
   options.holder_id = arguments.holder_id;
@@ -87,8 +88,15 @@ class Driver {
       pause_since(start);
       return Outcome::failed;
     }
-    report("GOT");
+    report("GOT", got());
     return hold();
+  }
+
+  /// With `fencing`, the token; none where the lock has been lost already.
+  [[nodiscard]] std::string got() const try {
+    return arguments_.fencing ? "token=" + std::to_string(lock_.fence_token()) : "";
+  } catch (const sublock::LockError&) {
+    return "";
   }
 
   Outcome hold() {
@@ -96,6 +104,7 @@ class Driver {
     wait_for(arguments_.hold, stop_.token(), lock_.stop_token());
     if (lock_.lost()) return lose(reason());
     leave(std::chrono::milliseconds(700));
+    if (arguments_.say_leaving) report("LEAVING");
     if (!lock_.release()) return lose(reason());
     report("RELEASED");
     return Outcome::released;

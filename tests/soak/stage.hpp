@@ -46,7 +46,7 @@ class Stage {
 
   /// Four writers of which two draw tokens, one that takes its time, and three readers.
   static std::vector<std::string> words_for(unsigned who) {
-    std::vector<std::string> words = {"loop", "leaving", "wait=60", "C=0.03", "id=" + id_of(who)};
+    std::vector<std::string> words = {"loop", "leaving", "wait=60", "C=0.1", "id=" + id_of(who)};
     const auto add = [&](const char* word) { words.emplace_back(word); };
     if (!exclusive(who)) add("shared"), add("hold=0.03");
     if (exclusive(who)) add(who == 4 ? "hold=0.05" : "hold=0.01");

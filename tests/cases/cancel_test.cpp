@@ -9,7 +9,6 @@
 #include <sublock/redis_lock.hpp>
 
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -21,10 +20,7 @@ using namespace std::chrono_literals;
 
 class Cancel : public Cases {
  protected:
-  Process ender(const std::string& what) {
-    const auto program = std::filesystem::path(SUBLOCK_DRIVER).parent_path() / "sublock-ender";
-    return Process({program, server.url(), "cw", what});
-  }
+  Process ender(const std::string& what) { return help("ender", server, {"cw", what}); }
 };
 
 TEST_F(Cancel, AWaitIsOverAtOnceAndLeavesNothingBehind) {

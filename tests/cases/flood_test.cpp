@@ -6,6 +6,7 @@
 #include <cases/cases.hpp>
 #include <support/fake_peer.hpp>
 #include <support/resp.hpp>
+#include <support/sanitized.hpp>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -18,14 +19,6 @@
 
 namespace support {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool memory_is_ours = false;
-#elif defined(__has_feature)
-constexpr bool memory_is_ours = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
-#else
-constexpr bool memory_is_ours = true;  // and no sanitizer's
-#endif
 
 void append(std::string& bytes, const std::vector<std::string_view>& words) {
   bytes += '*' + std::to_string(words.size()) + "\r\n";
@@ -131,7 +124,7 @@ TEST_F(Flood, TwentyThousandPingsAreAnsweredAndDoNotEndAHold) {
   EXPECT_TRUE(
       eventually([&] { return server.calls("publish") >= published + 2 * static_cast<long>(number); }));
   EXPECT_EQ(server.kills(), 0);
-  if (memory_is_ours) {
+  if (!sanitized) {  // whose memory it would be
     EXPECT_LT(memory(holder.pid(), "VmHWM") - before, 64 * megabyte);
   }
   expect_kept(holder);
@@ -207,7 +200,7 @@ TEST_F(Flood, AnswersOfMoreThanAreSubscribedAreWorthNothing) {
     const auto line = contender.expect_line(" (FAILED busy|GOT)");
     EXPECT_NE(line.find(" FAILED busy "), std::string::npos) << line;
     EXPECT_LE(stamp_of(line) - tried, wait + U + 0.5) << line;
-    if (memory_is_ours) {
+    if (!sanitized) {  // whose memory it would be
       EXPECT_LT(most - before, 64 * megabyte);
     }
   }

@@ -6,17 +6,12 @@
 #include <cases/cases.hpp>
 #include <support/fake_peer.hpp>
 
-#include <filesystem>
-
 namespace support {
 namespace {
 
 class ForkedChild : public Cases {
  protected:
-  Process fork_and(const std::string& what) {
-    const auto program = std::filesystem::path(SUBLOCK_DRIVER).parent_path() / "sublock-forker";
-    return Process({program, server.url(), "fk", what});
-  }
+  Process fork_and(const std::string& what) { return help("forker", server, {"fk", what}); }
 };
 
 class ForkedChildThat : public ForkedChild, public ::testing::WithParamInterface<std::string> {};

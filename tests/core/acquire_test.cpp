@@ -12,9 +12,6 @@ namespace {
 using namespace testing_ids;
 using namespace std::chrono_literals;
 
-const Said nothing;
-const Said leave{action::Leave{}};
-
 // --- alone -----------------------------------------------------------------------------------------
 
 TEST(Acquire, AFreeLockTakesOneTrip) {

@@ -11,7 +11,6 @@ namespace sublock::core {
 namespace {
 
 using namespace testing_ids;
-using Standing = Census::Standing;
 
 /// Taken by the second participant, who has heard his own ping; it has reached `count`.
 Census probe_of(std::size_t count) {
@@ -30,29 +29,29 @@ Holder of_old_protocol() {
 TEST(Census, IsOpenUntilItKnowsWhomItReached) {
   Census census(second);
   census.hear_echo();
-  EXPECT_EQ(census.standing(), Standing::open);
+  EXPECT_EQ(census.standing(), Census::Standing::open);
   EXPECT_EQ(census.missing(), 0U) << "nobody is missed before it is known who is there";
   census.reach(1, 1);
-  EXPECT_EQ(census.standing(), Standing::complete);
+  EXPECT_EQ(census.standing(), Census::Standing::complete);
 }
 
 TEST(Census, IsOpenUntilItHearsItself) {
   Census census(second);
   census.reach(2, 2);
   census.add(from(first, HolderMode::pending));
-  EXPECT_EQ(census.standing(), Standing::open);
+  EXPECT_EQ(census.standing(), Census::Standing::open);
   EXPECT_FALSE(census.heard_itself());
   census.hear_echo();
-  EXPECT_EQ(census.standing(), Standing::complete);
+  EXPECT_EQ(census.standing(), Census::Standing::complete);
 }
 
 TEST(Census, IsCompleteWithAsManyAnswersAsSubscribers) {
   Census census = probe_of(3);
   EXPECT_EQ(census.missing(), 2U);
   census.add(from(first, HolderMode::pending));
-  EXPECT_EQ(census.standing(), Standing::open);
+  EXPECT_EQ(census.standing(), Census::Standing::open);
   census.add(from(third, HolderMode::shared));
-  EXPECT_EQ(census.standing(), Standing::complete);
+  EXPECT_EQ(census.standing(), Census::Standing::complete);
   EXPECT_EQ(census.missing(), 0U);
 }
 
@@ -80,29 +79,29 @@ TEST(Census, IsVoidWithMoreAnswersThanSubscribers) {
   Census census = probe_of(2);
   census.add(from(first, HolderMode::pending));
   census.add(from(third, HolderMode::pending));
-  EXPECT_EQ(census.standing(), Standing::forged);
+  EXPECT_EQ(census.standing(), Census::Standing::forged);
 }
 
 TEST(Census, IsVoidWithMoreAnswersThanSubscribersEvenUnheard) {
   Census census(second);
   census.add(from(first, HolderMode::pending));
   census.reach(1, 1);
-  EXPECT_EQ(census.standing(), Standing::forged) << "we are counted, so there is no room for another";
+  EXPECT_EQ(census.standing(), Census::Standing::forged) << "we are counted, so there is no room for another";
 }
 
 TEST(Census, IsVoidIfSomebodyAnswersInOurName) {
   Census census = probe_of(3);
   census.add(from(second, HolderMode::pending));
-  EXPECT_EQ(census.standing(), Standing::forged);
+  EXPECT_EQ(census.standing(), Census::Standing::forged);
   EXPECT_EQ(census.missing(), 2U) << "and nobody else's answer is given by it";
 }
 
 TEST(Census, CountsEachOfTheOldProtocolForItself) {
   Census census = probe_of(3);
   census.add(of_old_protocol());
-  EXPECT_EQ(census.standing(), Standing::open);
+  EXPECT_EQ(census.standing(), Census::Standing::open);
   census.add(of_old_protocol());
-  EXPECT_EQ(census.standing(), Standing::complete);
+  EXPECT_EQ(census.standing(), Census::Standing::complete);
   EXPECT_TRUE(census.legacy_answered());
 }
 
@@ -111,7 +110,7 @@ TEST(Census, LeavesStrangersOutOfAccount) {
   census.add(from(first, HolderMode::pending));
   census.discount_strangers();
   EXPECT_EQ(census.strangers(), 1U);
-  EXPECT_EQ(census.standing(), Standing::complete);
+  EXPECT_EQ(census.standing(), Census::Standing::complete);
 }
 
 TEST(Census, NoticesThatOthersListenByPattern) {
@@ -133,17 +132,17 @@ TEST(Census, NamesWhoAnswered) {
 TEST(Census, OfAnOutsiderExpectsNoEcho) {
   Census census;
   census.reach(1, 1);
-  EXPECT_EQ(census.standing(), Standing::open);
+  EXPECT_EQ(census.standing(), Census::Standing::open);
   census.add(from(second, HolderMode::exclusive));
-  EXPECT_EQ(census.standing(), Standing::complete);
+  EXPECT_EQ(census.standing(), Census::Standing::complete);
   census.add(from(third, HolderMode::pending));
-  EXPECT_EQ(census.standing(), Standing::forged);
+  EXPECT_EQ(census.standing(), Census::Standing::forged);
 }
 
 TEST(Census, OfAnOutsiderOnAnEmptyChannelIsComplete) {
   Census census;
   census.reach(0, 0);
-  EXPECT_EQ(census.standing(), Standing::complete);
+  EXPECT_EQ(census.standing(), Census::Standing::complete);
 }
 
 TEST(Census, DoesNotGrowForEver) {
@@ -151,7 +150,7 @@ TEST(Census, DoesNotGrowForEver) {
   for (std::size_t i = 0; i <= Census::ids_max; ++i) {
     census.add(from(std::to_string(i), HolderMode::pending));
   }
-  EXPECT_EQ(census.standing(), Standing::forged);
+  EXPECT_EQ(census.standing(), Census::Standing::forged);
   EXPECT_EQ(census.answers().size(), Census::ids_max);
 }
 

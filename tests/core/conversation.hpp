@@ -67,6 +67,9 @@ inline const std::string fourth(32, '4');
 
 using Said = std::vector<Action>;
 
+inline const Said nothing;
+inline const Said leave{action::Leave{}};
+
 template <class Reaper = ClientListReaper>
 class Conversation {
  public:

@@ -17,7 +17,6 @@ namespace sublock::core {
 namespace {
 
 using namespace std::chrono_literals;
-using fuzz::Conversation;
 
 const event::Doubted standstill{"the process stood still for 3 s"};
 
@@ -39,7 +38,7 @@ class Doubt : public ::testing::TestWithParam<LockMode> {
     return holder.participant().holds() && !holder.participant().doubtful();
   }
 
-  Conversation holder{Phase::holding, GetParam()};
+  fuzz::Conversation holder{Phase::holding, GetParam()};
 };
 
 INSTANTIATE_TEST_SUITE_P(Modes, Doubt, ::testing::Values(LockMode::exclusive, LockMode::shared));
@@ -95,7 +94,7 @@ TEST_P(Doubt, DoesNotShowToThoseWhoAsk) {
 }
 
 TEST_P(Doubt, DoesNotKeepAnybodyFromGivingBack) {
-  Conversation::Participant participant({fuzz::channel, fuzz::own_id, "host", 1, "", 0}, Dice({1, 2}));
+  fuzz::Conversation::Participant participant({fuzz::channel, fuzz::own_id, "host", 1, "", 0}, Dice({1, 2}));
   std::vector<Action> out;
   const Instant now = Instant(1h);
   participant.acquire({.mode = GetParam()}, now, out);
@@ -119,7 +118,7 @@ TEST_P(Doubt, EndsWithTheConnection) {
 TEST_P(Doubt, IsForHoldersOnly) {
   for (const Phase phase : fuzz::phases) {
     if (phase == Phase::holding || (phase == Phase::fencing && GetParam() == LockMode::shared)) continue;
-    Conversation other(phase, GetParam());
+    fuzz::Conversation other(phase, GetParam());
     const auto due = other.participant().next_due();
     EXPECT_TRUE(other.hear(standstill).empty()) << static_cast<int>(phase);
     EXPECT_FALSE(other.participant().doubtful());
@@ -150,7 +149,7 @@ class DoubtBetweenChecks : public ::testing::Test {
   }
   void pass_check(const std::string& check) { hear(event::Message{fuzz::channel, check}); }
 
-  Conversation::Participant participant{{fuzz::channel, fuzz::own_id, "host", 1, "", 0}, Dice({1, 2})};
+  fuzz::Conversation::Participant participant{{fuzz::channel, fuzz::own_id, "host", 1, "", 0}, Dice({1, 2})};
   std::vector<Action> out;
   Instant now = Instant(1h);
 };

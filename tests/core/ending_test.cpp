@@ -15,8 +15,6 @@ namespace {
 using namespace testing_ids;
 using namespace std::chrono_literals;
 
-const Said nothing;
-const Said leave{action::Leave{}};
 const Failure gone{Errc::connect, "the connection is gone"};
 
 Request until_10_seconds() {

@@ -2,6 +2,7 @@
 
 // Everything that strangers may publish, on a stack of 512 KB: ignored, or taken for the worst it could mean.
 
+#include <core/wire_samples.hpp>
 #include <sublock/core/wire.hpp>
 
 #include <gtest/gtest.h>
@@ -22,8 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
-
-const std::string id = "0123456789abcdef0123456789abcdef";
 
 /// 512 KB of stack, as under `ulimit -s 512`: what recurses into a stranger's message dies here.
 void with_a_small_stack(std::function<void()> body) {
@@ -46,29 +45,6 @@ std::string times(std::size_t n, std::string_view text) {
   while (n-- > 0) out += text;
   return out;
 }
-
-Ping ping_of_ours() { return {"jobs-00ff", true, {id, 7}, HolderMode::pending, true}; }
-
-Holder holder_of_ours() {
-  return {.holder_id = id,
-          .mode = HolderMode::exclusive,
-          .elected = true,
-          .sublock = true,
-          .host = "web-3",
-          .pid = 812,
-          .label = "importér",
-          .priority = -2,
-          .held_for = 4200ms};
-}
-
-constexpr std::string_view golden_ping =
-    R"({"message":"ping","response_channel":"jobs-00ff","sublock":{"v":1,)"
-    R"("id":"0123456789abcdef0123456789abcdef","mode":"pending","waiting":true,"priority":7}})";
-
-constexpr std::string_view golden_reply =
-    R"({"holder_id":"0123456789abcdef0123456789abcdef","mode":"exclusive","protocol":1,"elected":true,)"
-    R"("sublock":{"v":1,"leaving":false,"next":false,"host":"web-3","pid":812,"label":"importér",)"
-    R"("since_ms":4200,"priority":-2}})";
 
 TEST(Wire, AStrangerCannotForgeALogLine) {
   std::ostringstream out;

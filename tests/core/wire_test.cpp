@@ -2,6 +2,7 @@
 
 // The wire: golden bytes, that Python reads too, and round trips.
 
+#include <core/wire_samples.hpp>
 #include <sublock/core/name.hpp>
 #include <sublock/core/wire.hpp>
 
@@ -23,31 +24,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
-
-const std::string id = "0123456789abcdef0123456789abcdef";
-
-Ping ping_of_ours() { return {"jobs-00ff", true, {id, 7}, HolderMode::pending, true}; }
-
-Holder holder_of_ours() {
-  return {.holder_id = id,
-          .mode = HolderMode::exclusive,
-          .elected = true,
-          .sublock = true,
-          .host = "web-3",
-          .pid = 812,
-          .label = "importér",
-          .priority = -2,
-          .held_for = 4200ms};
-}
-
-constexpr std::string_view golden_ping =
-    R"({"message":"ping","response_channel":"jobs-00ff","sublock":{"v":1,)"
-    R"("id":"0123456789abcdef0123456789abcdef","mode":"pending","waiting":true,"priority":7}})";
-
-constexpr std::string_view golden_reply =
-    R"({"holder_id":"0123456789abcdef0123456789abcdef","mode":"exclusive","protocol":1,"elected":true,)"
-    R"("sublock":{"v":1,"leaving":false,"next":false,"host":"web-3","pid":812,"label":"importér",)"
-    R"("since_ms":4200,"priority":-2}})";
 
 TEST(Wire, PingBytes) { EXPECT_EQ(encode(ping_of_ours()), golden_ping); }
 

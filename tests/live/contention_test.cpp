@@ -35,12 +35,11 @@ class Contention : public ::testing::Test {
   void visit(int writers, int readers) {
     const ExclusionFile file;
     const std::string folder = std::filesystem::path(file.path()).parent_path();
-    const auto program = std::filesystem::path(SUBLOCK_DRIVER).parent_path() / "sublock-visitor";
     std::vector<std::unique_ptr<Process>> visitors;
     for (int i = 0; i < writers + readers; ++i) {
-      visitors.push_back(std::make_unique<Process>(
-          std::vector<std::string>{program, server.url(), "contended", folder,
-                                   i < writers ? "exclusive" : "shared", std::to_string(seconds())}));
+      visitors.emplace_back(new Process(
+          help("visitor", server,
+               {"contended", folder, i < writers ? "exclusive" : "shared", std::to_string(seconds())})));
     }
     const auto patience = std::chrono::seconds(static_cast<int>(seconds()) + 70);
     for (const auto& visitor : visitors) {

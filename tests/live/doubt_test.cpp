@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include <live/watchers.hpp>
+#include <support/driver.hpp>
 #include <support/eventually.hpp>
+#include <support/live_redis.hpp>
+#include <support/process.hpp>
 
 #include <csignal>
 #include <string>
@@ -36,7 +38,7 @@ class Doubt : public ::testing::Test {
 };
 
 TEST_F(Doubt, IsThereAtOnceAndOverAfterACheck) {
-  auto holder = watch(server, "doubt");
+  auto holder = help("watcher", server, {"doubt"});
   hold(holder);
   stand_still(holder);
   EXPECT_EQ(holder.next_line(), "DOUBTFUL") << holder.transcript();
@@ -47,7 +49,7 @@ TEST_F(Doubt, IsThereAtOnceAndOverAfterACheck) {
 }
 
 TEST_F(Doubt, OfTwoStandstillsIsOverEachTime) {
-  auto holder = watch(server, "doubt");
+  auto holder = help("watcher", server, {"doubt"});
   hold(holder);
   for (int round = 0; round < 2; ++round) {
     stand_still(holder);
@@ -58,7 +60,7 @@ TEST_F(Doubt, OfTwoStandstillsIsOverEachTime) {
 }
 
 TEST_F(Doubt, IsALossWhereTheCheckDoesNotComeBack) {
-  auto holder = watch(server, "doubt");
+  auto holder = help("watcher", server, {"doubt"});
   hold(holder);
   stand_still(holder);
   EXPECT_EQ(holder.next_line(), "DOUBTFUL") << holder.transcript();
@@ -71,7 +73,7 @@ TEST_F(Doubt, IsALossWhereTheCheckDoesNotComeBack) {
 }
 
 TEST_F(Doubt, IsNoTimeToReleaseInVain) {
-  auto holder = watch(server, "doubt");
+  auto holder = help("watcher", server, {"doubt"});
   hold(holder);
   stand_still(holder);
   EXPECT_EQ(holder.next_line(), "DOUBTFUL") << holder.transcript();

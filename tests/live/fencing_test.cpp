@@ -5,8 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include <live/watchers.hpp>
+#include <support/driver.hpp>
 #include <support/eventually.hpp>
+#include <support/live_redis.hpp>
 
 #include <sublock/redis_lock.hpp>
 
@@ -28,7 +29,7 @@ class FencingLive : public ::testing::Test {
 
   /// The token of a process that takes the lock and gives it back.
   long token_of_a_process() {
-    auto holder = watch(server, "fenced", {"fencing"});
+    auto holder = help("watcher", server, {"fenced", "fencing"});
     const std::string got = holder.expect_line("^GOT ");
     holder.say("release");
     holder.expect_line("^RELEASED$");

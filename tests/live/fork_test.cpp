@@ -11,7 +11,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <string>
 
 namespace support {
@@ -19,10 +18,7 @@ namespace {
 
 class Fork : public ::testing::Test {
  protected:
-  Process fork_and(const std::string& what) {
-    const auto program = std::filesystem::path(SUBLOCK_DRIVER).parent_path() / "sublock-forker";
-    return Process({program, server.url(), "forked", what});
-  }
+  Process fork_and(const std::string& what) { return help("forker", server, {"forked", what}); }
 
   LiveRedis server;
 };

@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <live/caller.hpp>
 #include <sublock/transport/hiredis.hpp>
 #include <support/live_redis.hpp>
-#include <support/recorder.hpp>
 #include <support/relay.hpp>
 
 #include <sys/resource.h>
@@ -26,9 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 namespace event = core::event;
 
-using Process = Caller<HiredisTransport>;
-
-const std::string response = "acl-0123456789abcdef0123456789abcdef";
+const std::string acl_response = "acl-0123456789abcdef0123456789abcdef";
 
 /// Why connecting fails; a test failure where it doesn't.
 Failure failure_of(const ConnectionOptions& options) {
@@ -58,14 +56,14 @@ class HiredisErrors : public ::testing::Test {
     user(rules);
     Process process(HiredisTransport::make({.url = url_of("anna:pw")}));
     EXPECT_TRUE(process.answered<event::Opened>([](auto& line) { line.open(); }));
-    EXPECT_TRUE(process.answered<event::Refused>([](auto& line) { line.join("acl", response, "name"); }));
+    EXPECT_TRUE(process.answered<event::Refused>([](auto& line) { line.join("acl", acl_response, "name"); }));
     EXPECT_EQ(process.last<event::Refused>().verb, core::Verb::join);
     const Failure failure = process.last<event::Refused>().failure;
     EXPECT_EQ(redis.subscribers("acl"), 0);
-    EXPECT_EQ(redis.subscribers(response), 0);
+    EXPECT_EQ(redis.subscribers(acl_response), 0);
 
     user({"&*", "+@all"});
-    EXPECT_TRUE(process.answered<event::Joined>([](auto& line) { line.join("acl", response, "name"); }));
+    EXPECT_TRUE(process.answered<event::Joined>([](auto& line) { line.join("acl", acl_response, "name"); }));
     EXPECT_TRUE(process.all<event::Lost>().empty());
     return failure;
   }
@@ -203,26 +201,26 @@ TEST_F(HiredisErrors, ListeningIsRefusedByThePattern) {
   Process process(HiredisTransport::make({.url = url_of("anna:pw")}));
   ASSERT_TRUE(process.answered<event::Opened>([](auto& line) { line.open(); }));
   user({"resetchannels", "&acl", "+@all"});
-  ASSERT_TRUE(process.answered<event::Refused>([](auto& line) { line.listen(response); }));
+  ASSERT_TRUE(process.answered<event::Refused>([](auto& line) { line.listen(acl_response); }));
   EXPECT_EQ(process.last<event::Refused>().verb, core::Verb::listen);
   EXPECT_EQ(process.last<event::Refused>().failure.code, Errc::permission);
   EXPECT_THAT(process.last<event::Refused>().failure.text, HasSubstr("channel acl-*"));
   user({"&*", "+@all"});
-  ASSERT_TRUE(process.answered<event::Listening>([](auto& line) { line.listen(response); }));
+  ASSERT_TRUE(process.answered<event::Listening>([](auto& line) { line.listen(acl_response); }));
 }
 
 TEST_F(HiredisErrors, VerbsOfTheMouthAreRefusedByNameAndTheEarStays) {
   user({"&*", "+@all"});
   Process process(HiredisTransport::make({.url = url_of("anna:pw")}));
   ASSERT_TRUE(process.answered<event::Opened>([](auto& line) { line.open(); }));
-  ASSERT_TRUE(process.answered<event::Joined>([](auto& line) { line.join("acl", response, "name"); }));
+  ASSERT_TRUE(process.answered<event::Joined>([](auto& line) { line.join("acl", acl_response, "name"); }));
   user({"&*", "+@all", "-pubsub", "-client"});
   const auto refused = [&](auto verb) {
     EXPECT_TRUE(process.answered<event::Refused>(verb));
     EXPECT_EQ(process.last<event::Refused>().failure.code, Errc::permission);
     return process.last<event::Refused>();
   };
-  EXPECT_THAT(refused([](auto& line) { line.ping("acl", response, "ping"); }).failure.text,
+  EXPECT_THAT(refused([](auto& line) { line.ping("acl", acl_response, "ping"); }).failure.text,
               HasSubstr("PUBSUB NUMSUB"));
   EXPECT_THAT(refused([](auto& line) { line.count("acl"); }).failure.text, HasSubstr("PUBSUB NUMSUB"));
   EXPECT_THAT(refused([](auto& line) { line.list(); }).failure.text, HasSubstr("CLIENT LIST"));
@@ -243,7 +241,7 @@ TEST_F(HiredisErrors, AServerThatIsBusyIsBusy) {
     freeReplyObject(redisCommand(client.get(), "EVAL %s 0", "while true do end"));
   });
   ASSERT_TRUE(support::eventually([&] { return redis.command({"PING"}).starts_with("BUSY"); }));
-  EXPECT_TRUE(process.answered<event::Refused>([](auto& line) { line.join("acl", response, "name"); }));
+  EXPECT_TRUE(process.answered<event::Refused>([](auto& line) { line.join("acl", acl_response, "name"); }));
   EXPECT_TRUE(process.answered<event::Refused>([](auto& line) { line.count("acl"); }));
   redis.command({"SCRIPT", "KILL"});
   for (const auto& refused : process.all<event::Refused>()) {
@@ -251,18 +249,18 @@ TEST_F(HiredisErrors, AServerThatIsBusyIsBusy) {
     EXPECT_THAT(refused.failure.text, HasSubstr("BUSY"));
   }
   ASSERT_TRUE(support::eventually([&] { return redis.command({"PING"}) == "PONG"; }));
-  EXPECT_TRUE(process.answered<event::Joined>([](auto& line) { line.join("acl", response, "name"); }));
+  EXPECT_TRUE(process.answered<event::Joined>([](auto& line) { line.join("acl", acl_response, "name"); }));
 }
 
 TEST_F(HiredisErrors, ANameThatTheServerRefusesLeavesNothingSubscribed) {
   Process process(HiredisTransport::make({.url = redis.url()}));
   ASSERT_TRUE(process.answered<event::Opened>([](auto& line) { line.open(); }));
   ASSERT_TRUE(
-      process.answered<event::Refused>([](auto& line) { line.join("acl", response, "not allowed"); }));
+      process.answered<event::Refused>([](auto& line) { line.join("acl", acl_response, "not allowed"); }));
   EXPECT_EQ(process.last<event::Refused>().failure.code, Errc::protocol);
   EXPECT_EQ(redis.subscribers("acl"), 0);
-  EXPECT_EQ(redis.subscribers(response), 0);
-  EXPECT_TRUE(process.answered<event::Joined>([](auto& line) { line.join("acl", response, "allowed"); }));
+  EXPECT_EQ(redis.subscribers(acl_response), 0);
+  EXPECT_TRUE(process.answered<event::Joined>([](auto& line) { line.join("acl", acl_response, "allowed"); }));
 }
 
 TEST_F(HiredisErrors, WithoutDescriptorsTheReasonIsGivenAndNothingLeaks) {

@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <live/caller.hpp>
 #include <sublock/transport/hiredis.hpp>
 #include <support/live_redis.hpp>
-#include <support/recorder.hpp>
 #include <support/relay.hpp>
 
 #include <signal.h>
@@ -25,14 +25,10 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 namespace event = core::event;
 
-using Process = Caller<HiredisTransport>;
-
-const std::string response = "lock-0123456789abcdef0123456789abcdef";
-
 /// Answers every message on "lock" through the mouth, from whichever thread hears it: a holder, in short.
-class Holder : public core::Listener {
+class Answerer : public core::Listener {
  public:
-  explicit Holder(std::shared_ptr<HiredisTransport> transport) : transport_(std::move(transport)) {
+  explicit Answerer(std::shared_ptr<HiredisTransport> transport) : transport_(std::move(transport)) {
     std::unique_lock lock(transport_->mutex());
     line_.emplace(transport_, *this);
     line_->open();
@@ -40,7 +36,7 @@ class Holder : public core::Listener {
     line_->join("lock", response, "name");
     while (!joined_) line_->wait(lock, 10s, {});
   }
-  ~Holder() {
+  ~Answerer() {
     const std::lock_guard lock(transport_->mutex());
     line_.reset();
   }
@@ -96,7 +92,7 @@ class HiredisFaults : public ::testing::Test {
 };
 
 TEST_F(HiredisFaults, AHolderAnswersRightAfterItsMouthWasKilled) {
-  Holder holder(HiredisTransport::make({.url = redis.url()}));
+  Answerer holder(HiredisTransport::make({.url = redis.url()}));
   auto ear = asker();
   for (int i = 0; i < 10; ++i) {
     redis.command({"CLIENT", "KILL", "TYPE", "normal"});
@@ -107,7 +103,7 @@ TEST_F(HiredisFaults, AHolderAnswersRightAfterItsMouthWasKilled) {
 
 TEST_F(HiredisFaults, AHolderAnswersAfterTheServerClosedItsIdleMouth) {
   redis.command({"CONFIG", "SET", "timeout", "1"});
-  Holder holder(HiredisTransport::make({.url = redis.url()}));
+  Answerer holder(HiredisTransport::make({.url = redis.url()}));
   auto ear = asker();
   const auto accepted = [&] {
     const std::string stats = redis.command({"INFO", "stats"});

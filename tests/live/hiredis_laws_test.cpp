@@ -11,7 +11,7 @@
 namespace sublock::testing {
 namespace {
 
-struct LiveWorld {
+struct LineWorld {
   using Transport = HiredisTransport;
 
   std::shared_ptr<Transport> connect() { return Transport::make({.url = redis().url()}); }
@@ -46,8 +46,8 @@ struct LiveWorld {
   }
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Hiredis, TransportLaws, LiveWorld);
-INSTANTIATE_TYPED_TEST_SUITE_P(Hiredis, LineLaws, LiveWorld);
+INSTANTIATE_TYPED_TEST_SUITE_P(Hiredis, TransportLaws, LineWorld);
+INSTANTIATE_TYPED_TEST_SUITE_P(Hiredis, LineLaws, LineWorld);
 
 }  // namespace
 }  // namespace sublock::testing

@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <live/caller.hpp>
 #include <sublock/transport/hiredis.hpp>
 #include <support/live_redis.hpp>
-#include <support/recorder.hpp>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -37,10 +37,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace event = core::event;
 
-using Process = Caller<HiredisTransport>;
-
-const std::string response = "lock-0123456789abcdef0123456789abcdef";
-
 std::size_t entries(const char* folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
@@ -60,12 +56,6 @@ std::vector<int> special_descriptors(bool passed_on_only) {
   }
   return found;
 }
-
-#if defined(__SANITIZE_THREAD__)
-constexpr bool threads_after_fork = false;  // this sanitizer ends a child that starts one
-#else
-constexpr bool threads_after_fork = true;
-#endif
 
 class HiredisProcess : public ::testing::Test {
  protected:
@@ -189,7 +179,6 @@ TEST_F(HiredisProcess, AForkedChildMayDestroyWhatAnotherThreadIsUsing) {
 }
 
 TEST_F(HiredisProcess, ANewConnectionWorksInAForkedChild) {
-  if (!threads_after_fork) GTEST_SKIP() << "not under this sanitizer";
   auto process = std::make_unique<Process>(HiredisTransport::make({.url = redis.url()}));
   open_and_join(*process);
   EXPECT_EQ(

@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <live/caller.hpp>
 #include <sublock/transport/hiredis.hpp>
 #include <support/live_redis.hpp>
-#include <support/recorder.hpp>
 #include <support/relay.hpp>
 
 #include <chrono>
@@ -22,9 +22,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace event = core::event;
 
-using Process = Caller<HiredisTransport>;
-
-const std::string response = "lock-0123456789abcdef0123456789abcdef";
 const std::string other = "lock-fedcba9876543210fedcba9876543210";
 
 /// Commands as a human writes them, one a line; what isn't a command stays as it is.

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// The names of the commands in a client's bytes, in their order.
-std::string commands_in(std::string_view bytes) {
+std::string names_in(std::string_view bytes) {
   std::string names;
   const auto number = [&] {
     const auto end = bytes.find("\r\n");
@@ -60,7 +60,7 @@ class WireCost : public ::testing::Test {
     const auto traffic = relay.take();
     EXPECT_EQ(traffic.writes_of_client, 1u);
     EXPECT_EQ(traffic.writes_of_server, 1u);
-    return commands_in(traffic.to_server);
+    return names_in(traffic.to_server);
   }
 
   /// How often the server has executed each command, but for what this test itself asks.
@@ -114,7 +114,7 @@ TEST_F(WireCost, ARefusalIsTwoRoundTripsAndALeave) {
   EXPECT_FALSE(lock.try_lock());
   const auto traffic = relay.take();
   EXPECT_EQ(traffic.writes_of_client, 3u);
-  EXPECT_EQ(commands_in(traffic.to_server),
+  EXPECT_EQ(names_in(traffic.to_server),
             "MULTI, CLIENT SETNAME, SUBSCRIBE, SUBSCRIBE, PUBSUB NUMSUB, EXEC, "
             "MULTI, PUBSUB NUMSUB, PUBLISH, EXEC, UNSUBSCRIBE, CLIENT SETNAME");
   EXPECT_TRUE(holder.release());

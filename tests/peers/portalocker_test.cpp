@@ -19,8 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 using support::Process;
 
-const std::string channel = "nightly-import";
-
 class Portalocker : public testing::Test {
  protected:
   Process python(const std::vector<std::string>& words) {
@@ -30,6 +28,7 @@ class Portalocker : public testing::Test {
   }
   Process drive(const std::vector<std::string>& words) { return support::drive(server_, channel, words); }
 
+  const std::string channel = "nightly-import";
   support::LiveRedis server_;
   support::ExclusionFile file_;
 };

@@ -21,7 +21,6 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 using support::Process;
 
-const std::string channel = "jobs";
 const std::string low = std::string(32, '0');
 const std::string middle = std::string(32, '7');
 const std::string high = std::string(32, 'f');
@@ -55,6 +54,7 @@ class ScriptedPeer : public testing::Test {
     EXPECT_TRUE(support::eventually([&] { return server_.subscribers(channel) == count; }));
   }
 
+  const std::string channel = "jobs";
   support::LiveRedis server_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// How tests start the event driver and the Python peers on a server.
+// How tests start the event driver, its helpers and the Python peers on a server.
 
 #include "support/live_redis.hpp"
 #include "support/process.hpp"
@@ -16,6 +16,16 @@ namespace support {
 [[nodiscard]] inline Process drive(const LiveRedis& server, const std::string& channel,
                                    const std::vector<std::string>& words = {}) {
   std::vector<std::string> argv = {SUBLOCK_DRIVER, "lock", channel, "port=" + std::to_string(server.port())};
+  argv.insert(argv.end(), words.begin(), words.end());
+  return Process(std::move(argv));
+}
+
+/// `sublock-helper HELPER URL words...`; it stands beside the driver.
+[[nodiscard]] inline Process help(const std::string& helper, const LiveRedis& server,
+                                  const std::vector<std::string>& words) {
+  std::string program = SUBLOCK_DRIVER;
+  program.replace(program.rfind('/') + 1, std::string::npos, "sublock-helper");
+  std::vector<std::string> argv = {std::move(program), helper, server.url()};
   argv.insert(argv.end(), words.begin(), words.end());
   return Process(std::move(argv));
 }

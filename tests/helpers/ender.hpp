@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: MIT
+#pragma once
 
-// sublock-ender: a program that returns 7 from main, once it reads a line, while a lock is in use.
+// Ender: a program that returns 7 from main, once it reads a line, while a lock is in use.
 //
 //   waiting        another thread waits for it; says WAITING
 //   holding        a static lock holds it; says HOLDING
 //   holding-given  the same, on a connection that is static as well
 //   holding-lost   the same as the first, and says TOLD when the lock is lost
 //
-//   sublock-ender URL CHANNEL WAY
+//   sublock-helper ender URL CHANNEL WAY
 
 #include <unistd.h>
 #include <sublock/redis_lock.hpp>
 
 #include <chrono>
-#include <exception>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
-namespace {
+namespace ender {
 
 // In this order: the lock ends first, then its connection.
-std::shared_ptr<sublock::HiredisTransport> connection;  // NOLINT(cert-err58-cpp)
-std::optional<sublock::RedisLock> lock;                 // NOLINT(cert-err58-cpp)
+inline std::shared_ptr<sublock::HiredisTransport> connection;  // NOLINT(cert-err58-cpp)
+inline std::optional<sublock::RedisLock> lock;                 // NOLINT(cert-err58-cpp)
 
 /// Without a library between, so that whole lines come from any thread.
-void say(std::string line) {
+inline void say(std::string line) {
   line += '\n';
   static_cast<void>(::write(STDOUT_FILENO, line.data(), line.size()) + 0);
 }
 
-int run(const std::string& url, const std::string& channel, const std::string& way) {
+inline int run(const std::string& url, const std::string& channel, const std::string& way) {
   sublock::RedisLock::Options options;
   options.connection.url = url;
   options.timeout = std::chrono::minutes(1);
@@ -55,14 +56,6 @@ int run(const std::string& url, const std::string& channel, const std::string& w
   return 7;
 }
 
-}  // namespace
+inline int start(const std::vector<std::string>& words) { return run(words.at(0), words.at(1), words.at(2)); }
 
-int main(int argc, char** argv) {
-  if (argc != 4) return 2;
-  try {
-    return run(argv[1], argv[2], argv[3]);
-  } catch (const std::exception& error) {
-    say(std::string("FAILED ") + error.what());
-    return 1;
-  }
-}
+}  // namespace ender

@@ -1,35 +1,30 @@
 // SPDX-License-Identifier: MIT
+#pragma once
 
-// sublock-forker: takes a lock, forks, and lets the child do something with what it inherited. Says HELD,
+// Forker: takes a lock, forks, and lets the child do something with what it inherited. Says HELD,
 // CHILD with the child's exit status (0: all was as it should be), and RELEASED or LOST once its stdin ends
 // or says something. With `spawn`, the child is another program started without a fork; with `become`, this
 // very process turns into another program, which says ANOTHER.
 //
-//   sublock-forker URL CHANNEL exit|destroy|release|ask|acquire|anew|linger|exec|spawn|become
+//   sublock-helper forker URL CHANNEL exit|destroy|release|ask|acquire|anew|linger|exec|spawn|become
 
 #include <sys/wait.h>
 #include <unistd.h>
 #include <sublock/redis_lock.hpp>
 
 #include <cstdlib>
-#include <exception>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
-#endif
-#endif
-
-namespace {
+namespace forker {
 
 /// Static, so that exit() in the child destroys it too.
-std::unique_ptr<sublock::RedisLock> lock;  // NOLINT(cert-err58-cpp)
+inline std::unique_ptr<sublock::RedisLock> lock;  // NOLINT(cert-err58-cpp)
 
 template <class Act>
 std::optional<sublock::Errc> error_of(Act act) {
@@ -41,24 +36,24 @@ std::optional<sublock::Errc> error_of(Act act) {
   return {};
 }
 
-bool release() {
+inline bool release() {
   lock->unlock();
   return !lock->release();
 }
 
-bool ask() {
+inline bool ask() {
   return lock->lost() && !lock->held() && error_of([] { lock->ensure_held(); }) == sublock::Errc::lost &&
          error_of([] { (void)lock->probe(); }) == sublock::Errc::usage;
 }
 
-bool acquire() {
+inline bool acquire() {
   using sublock::Errc;
   return error_of([] { lock->acquire(); }) == Errc::usage &&
          error_of([] { (void)lock->try_lock(); }) == Errc::usage;
 }
 
 /// A lock of the child's own works, and meets the parent's like anybody's.
-bool anew() {
+inline bool anew() {
   const sublock::RedisLock::Options options = {.connection = {.url = std::getenv("SUBLOCK_URL")}};
   sublock::RedisLock same(lock->channel(), options);
   sublock::RedisLock other(lock->channel() + "-other", options);
@@ -66,20 +61,20 @@ bool anew() {
 }
 
 /// A program that fails where it has inherited a socket, or anything else that only a lock's process has.
-constexpr const char* look_for_sockets = "! ls -l /proc/self/fd | grep -E 'socket|eventfd|eventpoll'";
+inline constexpr const char* look_for_sockets = "! ls -l /proc/self/fd | grep -E 'socket|eventfd|eventpoll'";
 
-bool exec() {
+inline bool exec() {
   ::execl("/bin/sh", "sh", "-c", look_for_sockets, nullptr);
   return false;
 }
 
 /// Ends when the test does.
-bool linger() {
+inline bool linger() {
   char byte = 0;
   return ::read(STDIN_FILENO, &byte, 1) <= 0;
 }
 
-[[noreturn]] void be_child(const std::string& what) {
+[[noreturn]] inline void be_child(const std::string& what) {
   const std::map<std::string, std::function<bool()>> acts = {
       {"release", release},
       {"ask", ask},
@@ -97,7 +92,7 @@ bool linger() {
   ::_exit(acts.at(what)() ? 0 : 1);
 }
 
-int run(const std::string& url, const std::string& channel, const std::string& what) {
+inline int run(const std::string& url, const std::string& channel, const std::string& what) {
   ::setenv("SUBLOCK_URL", url.c_str(), 1);
   lock =
       std::make_unique<sublock::RedisLock>(channel, sublock::RedisLock::Options{.connection = {.url = url}});
@@ -122,14 +117,6 @@ int run(const std::string& url, const std::string& channel, const std::string& w
   return 0;
 }
 
-}  // namespace
+inline int start(const std::vector<std::string>& words) { return run(words.at(0), words.at(1), words.at(2)); }
 
-int main(int argc, char** argv) {
-  if (argc != 4) return 2;
-  try {
-    return run(argv[1], argv[2], argv[3]);
-  } catch (const std::exception& error) {
-    std::cout << "FAILED " << error.what() << std::endl;
-    return 1;
-  }
-}
+}  // namespace forker

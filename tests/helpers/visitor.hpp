@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
+#pragma once
 
-// sublock-visitor: takes and gives back one lock in a loop, and visits a folder while it believes to hold
+// Visitor: takes and gives back one lock in a loop, and visits a folder while it believes to hold
 // it. What it meets there is the kernel's word, not the lock's: a file that only one can create, and an
 // advisory lock on another. Says GOT with the number of visits at the end, and OVERLAP or LOST when it
 // happens.
 //
-//   sublock-visitor URL CHANNEL FOLDER exclusive|shared SECONDS
+//   sublock-helper visitor URL CHANNEL FOLDER exclusive|shared SECONDS
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,13 +15,11 @@
 #include <sublock/redis_lock.hpp>
 
 #include <chrono>
-#include <cstdlib>
-#include <exception>
 #include <iostream>
 #include <string>
-#include <thread>
+#include <vector>
 
-namespace {
+namespace visitor {
 
 using namespace std::chrono_literals;
 
@@ -54,8 +53,8 @@ class Visit {
   bool created_ = false;
 };
 
-int visit(const std::string& url, const std::string& channel, const std::string& folder, bool shared,
-          std::chrono::duration<double> span) {
+inline int visit(const std::string& url, const std::string& channel, const std::string& folder, bool shared,
+                 std::chrono::duration<double> span) {
   sublock::RedisLock::Options options;
   options.mode = shared ? sublock::LockMode::shared : sublock::LockMode::exclusive;
   options.timeout = 1min;
@@ -85,15 +84,9 @@ int visit(const std::string& url, const std::string& channel, const std::string&
   return clean ? 0 : 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 6) return 2;
-  try {
-    return visit(argv[1], argv[2], argv[3], argv[4] == std::string("shared"),
-                 std::chrono::duration<double>(std::strtod(argv[5], nullptr)));
-  } catch (const std::exception& error) {
-    std::cout << "FAILED " << error.what() << std::endl;
-    return 1;
-  }
+inline int start(const std::vector<std::string>& words) {
+  const std::chrono::duration<double> span(std::stod(words.at(4)));
+  return visit(words.at(0), words.at(1), words.at(2), words.at(3) == "shared", span);
 }
+
+}  // namespace visitor

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: MIT
+#pragma once
 
-// sublock-watcher: takes one lock and says, every time it changes, what the lock says of itself: HELD,
+// Watcher: takes one lock and says, every time it changes, what the lock says of itself: HELD,
 // DOUBTFUL, LOST or NOT_HELD. Says GOT with the fencing token first, or FAILED and why. A line on its stdin
 // makes it give the lock back.
 //
-//   sublock-watcher URL CHANNEL [fencing]
+//   sublock-helper watcher URL CHANNEL [fencing]
 
 #include <poll.h>
 #include <unistd.h>
 #include <sublock/redis_lock.hpp>
 
 #include <chrono>
-#include <exception>
 #include <iostream>
 #include <string>
+#include <vector>
 
-namespace {
+namespace watcher {
 
 using namespace std::chrono_literals;
 
-std::string standing(const sublock::RedisLock& lock) {
+inline std::string standing(const sublock::RedisLock& lock) {
   try {
     const bool held = lock.held();
     lock.ensure_held();
@@ -33,7 +34,7 @@ std::string standing(const sublock::RedisLock& lock) {
   }
 }
 
-int watch(const std::string& url, const std::string& channel, bool fencing) {
+inline int watch(const std::string& url, const std::string& channel, bool fencing) {
   sublock::RedisLock::Options options;
   options.timeout = 1min;
   options.fencing = fencing;
@@ -52,14 +53,8 @@ int watch(const std::string& url, const std::string& channel, bool fencing) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc < 3) return 2;
-  try {
-    return watch(argv[1], argv[2], argc > 3 && argv[3] == std::string("fencing"));
-  } catch (const std::exception& error) {
-    std::cout << "FAILED " << error.what() << std::endl;
-    return 1;
-  }
+inline int start(const std::vector<std::string>& words) {
+  return watch(words.at(0), words.at(1), words.size() > 2 && words[2] == "fencing");
 }
+
+}  // namespace watcher

@@ -95,16 +95,17 @@ class Judge {
     ++judgement_.losses;
     double earliest = std::numeric_limits<double>::max();
     double before = 0;  // the last one between TRY and GOT: it struck when the lock was ours already
+    const auto weigh = [&](double from, double to) {
+      if (from > *hold.lost || to < hold.tried) return;
+      const double at = std::max(from, hold.tried);
+      to < hold.got ? before = std::max(before, at) : earliest = std::min(earliest, at);
+    };
     for (const Cause& cause : history_.causes) {
-      if (cause.victim.value_or(hold.who) != hold.who || cause.from > *hold.lost) continue;
-      const double at = std::max(cause.from, hold.tried);
-      if (cause.to >= hold.got) earliest = std::min(earliest, at);
-      if (cause.to >= hold.tried && cause.to < hold.got) before = std::max(before, at);
+      if (cause.victim.value_or(hold.who) == hold.who) weigh(cause.from, cause.to);
     }
     for (const Freeze& freeze : history_.freezes) {
-      const bool during = freeze.from <= *hold.lost && freeze.to >= hold.tried;
-      if (freeze.whom != hold.who || !during || freeze.to - freeze.from < bounds_.silence) continue;
-      earliest = std::min(earliest, freeze.from);
+      if (freeze.whom == hold.who && freeze.to - freeze.from >= bounds_.silence)
+        weigh(freeze.from, freeze.to);
     }
     if (earliest > *hold.lost && before > 0) earliest = before;
     if (earliest > *hold.lost) {

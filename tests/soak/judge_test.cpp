@@ -94,6 +94,15 @@ TEST_F(SoakJudge, CountsNoOverlapInTheFreezerAsAwake) {
   EXPECT_EQ(verdict().longest_overlap_awake, 0);
 }
 
+TEST_F(SoakJudge, TakesAFreezeOfTheWaiterForNoCauseIfThereIsABetterOne) {
+  say({"1.0 TRY", "9.0 GOT", "9.2 LOST gone"});
+  history.freezes = {{0, 2.0, 4.0}};
+  EXPECT_THAT(complaints(), ElementsAre(HasSubstr("learned of its loss after 5.200 s")));
+  history.causes = {{9.1, 9.1, {}}};
+  EXPECT_THAT(complaints(), IsEmpty());
+  EXPECT_NEAR(verdict().longest_notice, 0.1, 1e-9);
+}
+
 TEST_F(SoakJudge, KnowsThatAServerTakesItsTimeToEnd) {
   say({"1.0 TRY", "1.1 GOT", "1.9 LOST gone"});
   history.causes = {{0.5, 1.8, {}}};

@@ -7,13 +7,13 @@
 #include <sublock/transport/hiredis/connection_options.hpp>
 #include <sublock/transport/hiredis/fork_guard.hpp>
 
-#include <hiredis/hiredis.h>
-
-#include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -56,19 +56,53 @@ inline void tune(int fd, const Settings& settings) noexcept {
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, seconds_idle * 2 * 1000);
 }
 
-/// A socket that is connecting to `address`; empty, with the reason in `why`, where not even that works.
+/// Where to connect to, in the kernel's form.
+struct SocketAddress {
+  [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
+  sockaddr_storage storage = {};
+  socklen_t size = 0;
+};
+
+/// `numeric` needs no resolver; it is empty for a Unix socket. Nothing for what no socket takes.
+[[nodiscard]] inline std::optional<SocketAddress> socket_address(const Endpoint& endpoint,
+                                                                 const std::string& numeric) {
+  SocketAddress address;
+  if (endpoint.host.empty()) {
+    sockaddr_un local = {};
+    local.sun_family = AF_UNIX;
+    if (endpoint.path.size() >= sizeof local.sun_path) return std::nullopt;
+    std::memcpy(local.sun_path, endpoint.path.data(), endpoint.path.size());
+    std::memcpy(&address.storage, &local, sizeof local);
+    address.size = sizeof local;
+    return address;
+  }
+  addrinfo hints = {};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(numeric.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found) != 0)
+    return std::nullopt;
+  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
+  address.size = found->ai_addrlen;
+  ::freeaddrinfo(found);
+  return address;
+}
+
+/// A socket that is connecting to `address`; empty, with the reason in `why`, where not even that works. Not
+/// by hiredis, whose sockets are inherited by programs that another thread starts in the same instant.
 [[nodiscard]] inline Descriptor dial(const Settings& settings, const std::string& address, std::string& why) {
   return Descriptor::open([&] {
-    redisContext* context = settings.endpoint.host.empty()
-                                ? ::redisConnectUnixNonBlock(settings.endpoint.path.c_str())
-                                : ::redisConnectNonBlock(address.c_str(), settings.endpoint.port);
-    if (context == nullptr || context->err != 0) {
-      why = context == nullptr ? "out of memory" : context->errstr;
-      if (context != nullptr) ::redisFree(context);
+    const auto target = socket_address(settings.endpoint, address);
+    if (!target) {
+      why = "no socket takes that address";
       return -1;
     }
-    const int fd = ::redisFreeKeepFd(context);
-    static_cast<void>(::fcntl(fd, F_SETFD, FD_CLOEXEC));
+    const int fd = ::socket(target->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || (::connect(fd, target->get(), target->size) != 0 && errno != EINPROGRESS)) {
+      why = std::strerror(errno);
+      if (fd >= 0) ::close(fd);
+      return -1;
+    }
     tune(fd, settings);
     return fd;
   });

@@ -19,7 +19,6 @@ namespace sublock::core {
 namespace {
 
 using namespace std::chrono_literals;
-using fuzz::Conversation;
 
 const std::string other_id(32, '8');
 
@@ -50,7 +49,7 @@ class KilledForSilence : public ::testing::TestWithParam<LockMode> {
   }
 
   /// Its first question has reached two others, who are silent.
-  Conversation asker{Phase::examining, GetParam()};
+  fuzz::Conversation asker{Phase::examining, GetParam()};
 };
 
 INSTANTIATE_TEST_SUITE_P(Modes, KilledForSilence, ::testing::Values(LockMode::exclusive, LockMode::shared));

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -155,6 +156,17 @@ TEST_F(VirtualTime, AFrozenReaderIsFollowedToo) {
   EXPECT_EQ(world.redis->counts().kills, 1u);
 }
 
+TEST_F(VirtualTime, OfTwoFrozenReadersOnlyTheOneThatStaysSilentIsKilled) {
+  auto frozen = holder(LockMode::shared);
+  auto thawing = holder(LockMode::shared);
+  world.redis->wedge(*frozen.process);
+  world.redis->wedge(*thawing.process);
+  const auto later = world.after(1500ms, [&] { world.redis->resume(*thawing.process); });
+  EXPECT_NE(refusal(*lock(), {.timeout = 10s}), "");
+  EXPECT_EQ(world.redis->counts().kills, 1u);
+  EXPECT_TRUE(thawing.lock->held());
+}
+
 TEST_F(VirtualTime, WhoeverHasNoTimeToWaitForAnAnswerIsToldThatOneIsMissing) {
   auto held = holder();
   auto waiter = lock();
@@ -230,6 +242,8 @@ TEST_F(VirtualTime, StrangersCostOneTimeoutAndAWarning) {
   EXPECT_EQ(time([&] { EXPECT_TRUE(lock->try_lock()); }), Duration(1s));
   lock->release();
   EXPECT_EQ(time([&] { EXPECT_TRUE(lock->try_lock_shared()); }), Duration(1s));
+  EXPECT_EQ(time([&] { EXPECT_TRUE(this->lock()->try_lock_shared()); }), Duration(1s));
+  EXPECT_EQ(world.redis->counts().kills, 0u);
 }
 
 TEST_F(VirtualTime, WhoListensByPatternIsNoStranger) {
@@ -237,6 +251,10 @@ TEST_F(VirtualTime, WhoListensByPatternIsNoStranger) {
   auto lock = this->lock();
   EXPECT_EQ(time([&] { EXPECT_TRUE(lock->try_lock()); }), Duration::zero());
   EXPECT_FALSE(this->lock()->try_lock());
+  lock->release();
+  EXPECT_TRUE(lock->try_lock_shared());
+  // He may answer as well: whoever takes everybody's word gives him a moment to give himself away.
+  EXPECT_EQ(time([&] { EXPECT_TRUE(this->lock()->try_lock_shared()); }), Duration(10ms));
   EXPECT_EQ(warnings, "");
 }
 
@@ -280,6 +298,33 @@ TEST_F(VirtualTime, AStopIsHeardWhateverTheServerDoes) {
   world.redis->pump();
   EXPECT_EQ(world.redis->subscribers(channel), 0u);
   EXPECT_TRUE(lock.try_lock());
+}
+
+TEST_F(VirtualTime, WhoIsStoppedOnHisWayIntoTheChannelWaitsAMomentForHisGoodbye) {
+  const auto process = world.connect();
+  Lock lock(process, channel, options());
+  lock.acquire();
+  lock.release();
+  std::stop_source stop;
+  world.redis->delay(*process, 10ms);
+  const auto silence = world.after(5ms, [&] { world.redis->partition(*process); });  // the join is on its way
+  const auto later = world.after(50ms, [&] { stop.request_stop(); });
+  EXPECT_EQ(time([&] { EXPECT_EQ(error_of([&] { lock.lock(stop.get_token()); }), Errc::cancelled); }),
+            Duration(50ms + 100ms));
+  world.redis->heal(*process);
+  world.redis->pump();
+  EXPECT_EQ(world.redis->subscribers(channel), 0u);
+}
+
+TEST_F(VirtualTime, AtTheDeadlineTheGoodbyeIsWaitedForShortly) {
+  const auto process = world.connect();
+  Lock lock(process, channel, options());
+  lock.acquire();
+  lock.release();
+  world.redis->delay(*process, 10ms);
+  const auto silence = world.after(5ms, [&] { world.redis->partition(*process); });
+  EXPECT_EQ(time([&] { EXPECT_EQ(error_of([&] { lock.acquire({.timeout = 300ms}); }), Errc::connect); }),
+            Duration(300ms + 5ms));
 }
 
 TEST_F(VirtualTime, ADeadlineHoldsWhateverTheServerDoes) {
@@ -367,6 +412,12 @@ TEST_F(VirtualTime, TheWaitersTriesAreSpreadOverTheInterval) {
   const auto asked = tries();
   EXPECT_GE(asked, 300u);  // 400, give or take
   EXPECT_LE(asked, 500u);
+  // A fixed interval would fit as often into any ten seconds.
+  std::set<std::size_t> in_ten_seconds;
+  for (int i = 0; i < 40; ++i) {
+    in_ten_seconds.insert(cost([&] { (void)waiter->try_lock_for(10s); }).requests / 4);
+  }
+  EXPECT_GE(*in_ten_seconds.rbegin() - *in_ten_seconds.begin(), 3u);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <support/eventually.hpp>
 #include <support/live_redis.hpp>
 #include <support/process.hpp>
+#include <support/sanitized.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -65,9 +66,9 @@ class Cases : public ::testing::Test {
   static std::string expect_after_try(Process& driver, const std::string& pattern, double least,
                                       double most) {
     const double tried = stamp_of(driver.expect_line(" TRY$"));
-    const std::string line = driver.expect_line(pattern, span(most + 20));
+    const std::string line = driver.expect_line(pattern, span(within(most) + 20));
     EXPECT_GE(stamp_of(line) - tried, least) << line;
-    EXPECT_LE(stamp_of(line) - tried, most) << line;
+    EXPECT_LE(stamp_of(line) - tried, within(most)) << line;
     return line;
   }
 

@@ -39,7 +39,7 @@ TEST_P(HostileReply, IsAnOwnerAndNoMore) {
   EXPECT_GT(peer->answered(), 0u);
   peer.reset();
   const double left = now();
-  EXPECT_LE(stamp_of(object.expect_line(" GOT$")) - left, 1.0);
+  EXPECT_LE(stamp_of(object.expect_line(" GOT$")) - left, within(1));
   object.signal(SIGTERM);
   EXPECT_EQ(object.exit_status(), 0) << object.transcript();
   auto next = drive("hr", {"try"});

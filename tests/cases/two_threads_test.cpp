@@ -133,7 +133,7 @@ TEST_F(TwoThreads, TakingItTwiceIsRefusedAtOnceAndHarmsNothing) {
 TEST_F(TwoThreads, AReleaseWhileAnotherThreadWaitsDoesNothing) {
   auto holder = drive("tt", {"hold=60"});
   holder.expect_line(" GOT$");
-  Errc outcome{};
+  std::atomic<Errc> outcome = Errc{};
   std::jthread waiting([&] { outcome = outcome_of([&] { lock.acquire(); }); });
   ASSERT_TRUE(eventually([&] { return lock.connection() != nullptr; }));
   while (outcome == Errc{} && lock.connection()) EXPECT_FALSE(lock.release());

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <seeded/storm.hpp>
+#include <support/sanitized.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -30,20 +31,8 @@ inline constexpr sublock::core::Rules sublock::core::rules_of<sublock::testing::
 namespace sublock::testing {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool is_sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool is_sanitized = true;
-#else
-constexpr bool is_sanitized = false;
-#endif
-#else
-constexpr bool is_sanitized = false;
-#endif
-
 /// In all shards together at least 100,000; a sanitizer makes each many times as dear.
-constexpr std::size_t acquisitions_wanted = is_sanitized ? 1'000 : 26'000;
+constexpr std::size_t acquisitions_wanted = support::sanitized ? 1'000 : 26'000;
 
 std::optional<std::uint64_t> seed_to_replay() {
   const char* text = std::getenv("SUBLOCK_SEED");

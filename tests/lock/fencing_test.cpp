@@ -163,6 +163,13 @@ TEST_F(Fencing, AFailingIncrFailsTheAcquire) {
   EXPECT_EQ(token_of(*lock), 1);
 }
 
+// Disabled: the acquire fails at once so far, and says `busy` though nobody has the lock.
+TEST_F(Fencing, DISABLED_AServerThatIsStillLoadingIsWaitedFor) {
+  world.redis->refuse("INCR", "LOADING Redis is loading the dataset in memory");
+  const auto loaded = world.after(600ms, [&] { world.redis->allow("INCR"); });
+  EXPECT_EQ(token_of(*fencing()), 1);
+}
+
 TEST_F(Fencing, AnIncrThatIsNotAnsweredFailsTheAcquire) {
   const auto process = world.connect();
   Lock lock(process, channel, fencing_options());

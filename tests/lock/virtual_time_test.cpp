@@ -1,76 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-// The lock where time and faults are at the test's command: what it sends, to the command, and how long it
-// takes, to the nanosecond, when a holder is frozen, strangers listen or the server refuses to help.
+// What a lock sends, to the command, and how long it takes, to the nanosecond, when a holder is frozen,
+// strangers listen or the server refuses to help.
 
 #include <gtest/gtest.h>
-#include <lock/in_memory_worlds.hpp>
-#include <lock/lock_fixture.hpp>
+#include <lock/virtual_time.hpp>
 #include <sublock/reaper/never.hpp>
 
 #include <chrono>
-#include <memory>
-#include <optional>
-#include <set>
-#include <stop_token>
 #include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace sublock::testing {
 namespace {
-
-class VirtualTime : public LockFixture<VirtualWorld> {
- protected:
-  using PatientLock = BasicRedisLock<InMemoryTransport, LowestIdElection, NeverReap, ManualClock>;
-
-  /// The defaults of the library, in this world.
-  Options options() {
-    Options options;
-    options.connection = world.reach();
-    options.clock = world.clock();
-    options.on_warning = [this](std::string_view text) { warnings += std::string(text) + '\n'; };
-    return options;
-  }
-
-  std::unique_ptr<Lock> lock() { return LockFixture::lock(options()); }
-
-  /// A holder in a process of its own, to which the test may do something.
-  struct Holder {
-    std::shared_ptr<InMemoryTransport> process;
-    std::unique_ptr<Lock> lock;
-  };
-  Holder holder(LockMode mode = LockMode::exclusive) {
-    Holder holder{world.connect(), nullptr};
-    holder.lock = std::make_unique<Lock>(holder.process, channel, options());
-    holder.lock->acquire({.mode = mode});
-    return holder;
-  }
-
-  /// What `act` costs the server.
-  template <class Act>
-  in_memory::Counts cost(Act act) {
-    const in_memory::Counts before = world.redis->counts();
-    act();
-    const in_memory::Counts after = world.redis->counts();
-    return {after.requests - before.requests, after.commands - before.commands,
-            after.messages - before.messages, after.kills - before.kills};
-  }
-
-  /// What the refusal of an acquire says.
-  static std::string refusal(auto& lock, const AcquireOptions& how = {}, Errc kind = Errc::busy) {
-    try {
-      lock.acquire(how);
-    } catch (const LockError& error) {
-      return error.kind() == kind ? error.what() : "of another kind";
-    }
-    return "";
-  }
-
-  std::string warnings;
-};
 
 TEST_F(VirtualTime, ALockThatIsMadeSendsNothing) {
   EXPECT_EQ(cost([&] {
@@ -187,6 +128,7 @@ TEST_F(VirtualTime, AHolderThatThawsInTimeKeepsIt) {
 
 TEST_F(VirtualTime, WithNeverReapAFrozenHolderKeepsIt) {
   auto held = holder();
+  using PatientLock = BasicRedisLock<InMemoryTransport, LowestIdElection, NeverReap, ManualClock>;
   PatientLock waiter(world.connect(), channel, {.connection = world.reach(), .clock = world.clock()});
   world.redis->wedge(*held.process);
   std::string text;
@@ -256,168 +198,6 @@ TEST_F(VirtualTime, WhoListensByPatternIsNoStranger) {
   // He may answer as well: whoever takes everybody's word gives him a moment to give himself away.
   EXPECT_EQ(time([&] { EXPECT_TRUE(this->lock()->try_lock_shared()); }), Duration(10ms));
   EXPECT_EQ(warnings, "");
-}
-
-TEST_F(VirtualTime, AReleaseWaitsForItsConfirmationButNotForEver) {
-  auto held = holder();
-  world.redis->partition(*held.process);
-  EXPECT_EQ(time([&] { EXPECT_FALSE(held.lock->release()); }), Duration(1s));
-  EXPECT_TRUE(held.lock->lost());
-  EXPECT_FALSE(held.lock->held());
-  world.redis->heal(*held.process);
-  world.redis->pump();
-  EXPECT_EQ(world.redis->subscribers(channel), 0u);
-  EXPECT_NO_THROW(held.lock->acquire());
-  EXPECT_FALSE(held.lock->lost());
-}
-
-TEST_F(VirtualTime, AReleaseThatMeetsARestartIsALoss) {
-  auto held = holder();
-  world.redis->partition(*held.process);
-  const auto later = world.after(100ms, [&] {
-    world.redis->restart();
-    world.redis->heal(*held.process);
-  });
-  EXPECT_EQ(time([&] { EXPECT_FALSE(held.lock->release()); }), Duration(100ms));
-  EXPECT_TRUE(held.lock->lost());
-}
-
-TEST_F(VirtualTime, AStopIsHeardWhateverTheServerDoes) {
-  const auto process = world.connect();
-  Lock lock(process, channel, options());
-  lock.acquire();
-  lock.release();
-  std::stop_source stop;
-  world.redis->partition(*process);
-  const auto later = world.after(50ms, [&] { stop.request_stop(); });
-  const Duration took =
-      time([&] { EXPECT_EQ(error_of([&] { lock.lock(stop.get_token()); }), Errc::cancelled); });
-  EXPECT_GE(took, Duration(50ms));
-  EXPECT_LE(took, Duration(50ms + 100ms));
-  world.redis->heal(*process);
-  world.redis->pump();
-  EXPECT_EQ(world.redis->subscribers(channel), 0u);
-  EXPECT_TRUE(lock.try_lock());
-}
-
-TEST_F(VirtualTime, WhoIsStoppedOnHisWayIntoTheChannelWaitsAMomentForHisGoodbye) {
-  const auto process = world.connect();
-  Lock lock(process, channel, options());
-  lock.acquire();
-  lock.release();
-  std::stop_source stop;
-  world.redis->delay(*process, 10ms);
-  const auto silence = world.after(5ms, [&] { world.redis->partition(*process); });  // the join is on its way
-  const auto later = world.after(50ms, [&] { stop.request_stop(); });
-  EXPECT_EQ(time([&] { EXPECT_EQ(error_of([&] { lock.lock(stop.get_token()); }), Errc::cancelled); }),
-            Duration(50ms + 100ms));
-  world.redis->heal(*process);
-  world.redis->pump();
-  EXPECT_EQ(world.redis->subscribers(channel), 0u);
-}
-
-TEST_F(VirtualTime, AtTheDeadlineTheGoodbyeIsWaitedForShortly) {
-  const auto process = world.connect();
-  Lock lock(process, channel, options());
-  lock.acquire();
-  lock.release();
-  world.redis->delay(*process, 10ms);
-  const auto silence = world.after(5ms, [&] { world.redis->partition(*process); });
-  EXPECT_EQ(time([&] { EXPECT_EQ(error_of([&] { lock.acquire({.timeout = 300ms}); }), Errc::connect); }),
-            Duration(300ms + 5ms));
-}
-
-TEST_F(VirtualTime, ADeadlineHoldsWhateverTheServerDoes) {
-  const auto process = world.connect();
-  Lock lock(process, channel, options());
-  lock.acquire();
-  lock.release();
-  world.redis->partition(*process);
-  const Duration took =
-      time([&] { EXPECT_EQ(error_of([&] { lock.acquire({.timeout = 300ms}); }), Errc::connect); });
-  EXPECT_GE(took, Duration(300ms));
-  EXPECT_LE(took, Duration(305ms));
-  EXPECT_LE(time([&] { EXPECT_EQ(error_of([&] { (void)lock.try_lock(); }), Errc::connect); }),
-            Duration(1255ms));
-}
-
-TEST_F(VirtualTime, AServerThatStopsIsWaitedForUntilTheDeadline) {
-  auto held = holder();
-  auto waiter = lock();
-  const auto stop = world.after(1s, [&] { world.redis->stop(); });
-  EXPECT_EQ(time([&] { EXPECT_EQ(error_of([&] { waiter->acquire({.timeout = 60s}); }), Errc::connect); }),
-            Duration(60s));
-  EXPECT_TRUE(held.lock->lost());
-  world.redis->start();
-  held.lock->acquire();
-  const auto stop_again = world.after(1s, [&] { world.redis->stop(); });
-  const auto start = world.after(60s, [&] { world.redis->start(); });
-  const Duration took = time([&] { waiter->lock(); });
-  EXPECT_GE(took, Duration(60s));
-  EXPECT_LE(took, Duration(60s + 375ms));
-}
-
-TEST_F(VirtualTime, AServerThatWasNeverThereIsGivenUp) {
-  world.redis->stop();
-  auto lock = this->lock();
-  EXPECT_EQ(time([&] { EXPECT_EQ(error_of([&] { lock->acquire({.timeout = 3s}); }), Errc::connect); }),
-            Duration(3s));
-  EXPECT_LE(time([&] { EXPECT_EQ(error_of([&] { lock->lock(); }), Errc::connect); }), Duration(5s + 375ms));
-  world.redis->start();
-  EXPECT_TRUE(lock->try_lock());
-}
-
-TEST_F(VirtualTime, APermissionThatIsMissingIsToldAtOnce) {
-  auto lock = this->lock();
-  for (const std::string command : {"CLIENT SETNAME", "SUBSCRIBE", "PUBSUB NUMSUB"}) {
-    world.redis->refuse(command, "NOPERM no permission to run " + command);
-    try {
-      lock->acquire({.timeout = infinite});
-      ADD_FAILURE() << "held without " << command;
-    } catch (const LockError& error) {
-      EXPECT_EQ(error.kind(), Errc::permission);
-      EXPECT_NE(std::string(error.what()).find(command), std::string::npos) << error.what();
-    }
-    world.redis->allow(command);
-    EXPECT_EQ(world.redis->subscribers(channel), 0u);
-  }
-  EXPECT_TRUE(lock->try_lock());
-}
-
-TEST_F(VirtualTime, AServerThatCantCountInAJoinIsProbed) {
-  world.redis->subscribe_in_multi(false);
-  auto first = lock();
-  EXPECT_EQ(time([&] { EXPECT_TRUE(first->try_lock()); }), Duration::zero());
-  EXPECT_FALSE(lock()->try_lock());
-  EXPECT_FALSE(lock()->try_lock_shared());
-  first->release();
-  EXPECT_TRUE(first->try_lock_shared());
-  EXPECT_TRUE(lock()->try_lock_shared());
-}
-
-TEST_F(VirtualTime, ATwinIsNoReasonToKill) {
-  auto options = this->options();
-  options.holder_id = "0123456789abcdef0123456789abcdef";
-  world.stranger(channel, channel + "-lock-" + options.holder_id);
-  auto lock = LockFixture::lock(options);
-  const std::string text = refusal(*lock, {.timeout = 5s});
-  EXPECT_NE(text.find("another connection uses the holder id"), std::string::npos) << text;
-  EXPECT_EQ(world.redis->counts().kills, 0u);
-}
-
-TEST_F(VirtualTime, TheWaitersTriesAreSpreadOverTheInterval) {
-  auto held = holder();
-  auto waiter = lock();
-  const auto tries = [&] { return cost([&] { (void)waiter->try_lock_for(100s); }).requests / 4; };
-  const auto asked = tries();
-  EXPECT_GE(asked, 300u);  // 400, give or take
-  EXPECT_LE(asked, 500u);
-  // A fixed interval would fit as often into any ten seconds.
-  std::set<std::size_t> in_ten_seconds;
-  for (int i = 0; i < 40; ++i) {
-    in_ten_seconds.insert(cost([&] { (void)waiter->try_lock_for(10s); }).requests / 4);
-  }
-  EXPECT_GE(*in_ten_seconds.rbegin() - *in_ten_seconds.begin(), 3u);
 }
 
 }  // namespace

@@ -58,7 +58,9 @@ inline void tune(int fd, const Settings& settings) noexcept {
 
 /// Where to connect to, in the kernel's form.
 struct SocketAddress {
-  [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
+  [[nodiscard]] const sockaddr* get() const noexcept {
+    return reinterpret_cast<const sockaddr*>(&storage);  // NOLINT(*-reinterpret-cast): as POSIX has it
+  }
   sockaddr_storage storage = {};
   socklen_t size = 0;
 };

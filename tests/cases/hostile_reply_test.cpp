@@ -23,7 +23,7 @@ class HostileReply : public Cases, public ::testing::WithParamInterface<std::tup
 
 TEST_P(HostileReply, IsAnOwnerAndNoMore) {
   const auto& [answer, mode] = GetParam();
-  const double wait = scaled(0.3, 2.0);
+  const double wait = within(scaled(0.3, 2.0));
   const std::vector<std::string> words = {"wait=" + std::to_string(wait), "hold=0.1", mode};
   auto peer = std::make_unique<FakePeer>(server.port(), "hr", FakePeer::Script{.answers = {answer.bytes}});
   auto other = drive("hr", words);

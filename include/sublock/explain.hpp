@@ -20,7 +20,9 @@ namespace detail {
 [[nodiscard]] inline std::string quoted(std::string_view channel) {
   static constexpr std::size_t shown_max = 80;
   const bool fits = channel.size() <= shown_max;
-  return "'" + core::printable(channel.substr(0, shown_max)) + (fits ? "'" : "…'");
+  std::string text = "'";  // appended to: where it optimizes, g++ 12 sees an overflow in "'" + std::string
+  text += core::printable(channel.substr(0, shown_max));
+  return text += fits ? "'" : "…'";
 }
 
 /// How errors call what `transport` leads to.

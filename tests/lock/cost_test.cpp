@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+// What operations cost, to the message and the allocation: the benchmarks print these figures, and here is
+// where a change of them is noticed.
+
+#include <gtest/gtest.h>
+
+#include "../../benchmarks/costs.hpp"
+
+#include <ostream>
+#include <vector>
+
+namespace bench {
+
+std::ostream& operator<<(std::ostream& out, const Cost& cost) {
+  return out << '{' << '"' << cost.what << "\", " << cost.round_trips << ", " << cost.commands << ", "
+             << cost.messages << ", " << cost.allocations << '}';
+}
+
+namespace {
+
+TEST(Costs, AreWhatTheyWere) {
+  const std::vector<Cost> expected{
+      {"acquire + release, free", 2, 8, 0, 28},        //
+      {"try_lock, held", 4, 13, 3, 299},               //
+      {"probe, holders: 1", 3, 6, 2, 236},             //
+      {"probe, holders: 10", 12, 15, 20, 1685},        //
+      {"probe, holders: 100", 102, 105, 200, 16126},   //
+      {"core alone, one ping answered", 0, 0, 0, 92},  //
+      {"  of these, encoding the answer", 0, 0, 0, 34},
+  };
+  EXPECT_EQ(costs(), expected);
+}
+
+}  // namespace
+}  // namespace bench

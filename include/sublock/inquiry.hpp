@@ -4,6 +4,7 @@
 // Questions to a channel from outside: who is there, and is anybody? Each takes a line of its own and
 // leaves nothing behind. The protocol of asking is in core/roll_call.hpp; this is the waiting.
 
+#include <sublock/attendance.hpp>
 #include <sublock/core/name.hpp>
 #include <sublock/core/printable.hpp>
 #include <sublock/core/roll_call.hpp>
@@ -75,6 +76,7 @@ class Inquiry final : private core::Listener {
   std::shared_ptr<Transport> transport_;  // outlives the lock on its mutex
   std::unique_lock<std::mutex> lock_;
   typename Transport::Line line_;
+  Attendance<typename Transport::Line> attendance_{line_};
   Clock clock_;
   core::RollCall roll_call_;
   std::vector<core::Action> actions_;

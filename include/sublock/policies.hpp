@@ -131,6 +131,9 @@ concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, c
 /// order of that connection; those that stem from the mouth come in the order of that one; nothing
 /// orders the two. Lost is told at once and unasked, from the transport's own thread where it has one.
 /// After Lost or close() nothing of the former ear, nor of verbs before it, arrives any more.
+///
+/// May leave out: `attend(bool)`, by which a line learns that its caller is about to wait again and again,
+/// holding the mutex in between, and no longer; see attendance.hpp.
 // clang-format off
 template <class L, class T>
 concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&> &&

@@ -4,6 +4,7 @@
 // Where a participant meets a transport: actions become verbs, events and time become steps. Knows when
 // to wait and for how long, and nothing of what the protocol decides, nor of what users call.
 
+#include <sublock/attendance.hpp>
 #include <sublock/bury.hpp>
 #include <sublock/core/participant.hpp>
 #include <sublock/core/printable.hpp>
@@ -122,6 +123,7 @@ class Session final : private core::Listener {
   /// Steps until the participant is at rest, holding or idle. False where it had not left the channel by
   /// the limit that `limit_of_leaving` gives once the outcome is known; its connection is then dropped.
   bool run(std::unique_lock<std::mutex>& lock, std::stop_token stop, auto limit_of_leaving) {
+    const Attendance attendance(*line_);
     std::optional<Instant> limit;
     for (;;) {
       perform();

@@ -91,7 +91,9 @@ class HiredisTransport::Line {
   ~Line() {
     if (transport_->foreign()) {
       bury(std::move(state_));
+      bury(std::move(attendance_));
     } else {
+      attend(false);
       close();
     }
   }
@@ -154,7 +156,16 @@ class HiredisTransport::Line {
   /// The calling thread reads the line's connections itself while it waits.
   void wait(std::unique_lock<std::mutex>& lock, Duration at_most, std::stop_token stop) {
     if (transport_->foreign()) return;
-    hiredis::Waiter(hub(), *state_).wait(lock, at_most, stop);
+    attendance_ ? attendance_->wait(lock, at_most, stop)
+                : hiredis::Waiter(hub(), *state_).wait(lock, at_most, stop);
+  }
+
+  /// From now on, and until it is told otherwise, the calling thread keeps the mutex but for its waits, which
+  /// follow one another: it reads the line's connections alone, and spares the keeper the race for them.
+  void attend(bool whether) {
+    if (transport_->foreign()) return;
+    attendance_.reset();
+    if (whether) attendance_ = std::make_unique<hiredis::Waiter>(hub(), *state_);
   }
 
  private:
@@ -164,6 +175,7 @@ class HiredisTransport::Line {
 
   std::shared_ptr<HiredisTransport> transport_;
   std::shared_ptr<hiredis::LineState> state_;
+  std::unique_ptr<hiredis::Waiter> attendance_;
 };
 
 /// A connection that is known to work: connected, authenticated, and to a primary. Blocks until then, at

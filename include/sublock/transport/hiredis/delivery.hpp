@@ -43,7 +43,7 @@ class Delivery {
   /// Tells the listener now: only while a turn is being processed, never from inside a verb.
   void now(LineState& line, const core::Event& event) {
     ++line.told;
-    for (const Sleeper* sleeper : line.sleepers) sleeper->wake();
+    for (Sleeper* sleeper : line.sleepers) sleeper->wake();
     line.listener.on_event(event);
   }
 

@@ -40,10 +40,21 @@ class Ear final : public Link {
   [[nodiscard]] LineState* line() const noexcept { return line_; }
   void set_line(LineState* line) noexcept { line_ = line; }
 
-  /// Fit for another lock: nothing subscribed, nothing outstanding but perhaps a sign of life.
+  /// Fit for another lock: nothing subscribed, nothing outstanding that such a one would have to wait for.
   [[nodiscard]] bool clean() const {
     return ready() && !subscribed_ && !private_channel_ && !misnamed_ &&
-           std::ranges::all_of(awaited_, [](const Awaited& awaited) { return awaited.what == What::pong; });
+           std::ranges::all_of(awaited_, passes);
+  }
+
+  /// Makes it clean where that takes no more than to stop listening: nobody counts one who only listens, so
+  /// nobody waits for the confirmation either.
+  void retire() {
+    if (!ready() || subscribed_ || !private_channel_ || !std::ranges::all_of(awaited_, passes)) return;
+    std::string bytes;
+    append(bytes, {"UNSUBSCRIBE"});
+    await(What::retired);
+    private_channel_.reset();
+    send(bytes);
   }
 
   void join(std::string_view channel, std::string_view response_channel, std::string_view client_name) {
@@ -69,7 +80,7 @@ class Ear final : public Link {
   void leave() { forget_everything(What::left); }
 
  private:
-  enum class What { join, listen, unsubscribed, unsubscribed_all, left, undone, pong };
+  enum class What { join, listen, unsubscribed, unsubscribed_all, left, undone, retired, pong };
   struct Awaited {
     What what;
     std::string channel;
@@ -79,6 +90,14 @@ class Ear final : public Link {
     std::string payload;
   };
   static constexpr std::size_t early_max = 1024;
+
+  static bool passes(const Awaited& awaited) {
+    return awaited.what == What::pong || awaited.what == What::retired;
+  }
+  [[nodiscard]] bool retires() const {
+    return std::ranges::any_of(awaited_,
+                               [](const Awaited& awaited) { return awaited.what == What::retired; });
+  }
 
   void await(What what, std::string channel = {}) { awaited_.push_back({what, std::move(channel)}); }
 
@@ -120,6 +139,7 @@ class Ear final : public Link {
   }
 
   [[nodiscard]] bool selects_database() const noexcept override { return false; }
+  [[nodiscard]] bool awaits_nothing() const override { return clean(); }
 
   void on_reply(const redisReply& reply, core::Instant) override {
     if (is_push(reply, 3, "message")) {
@@ -130,7 +150,7 @@ class Ear final : public Link {
   }
 
   void hear(std::string_view channel, std::string_view payload) {
-    if (line_ == nullptr || undoing_) return;
+    if (line_ == nullptr || undoing_ || retires()) return;
     if (!join_) return tell(core::event::Message{channel, payload});
     // Only a plain join can hear something before it is complete; nothing may come before Joined.
     if (early_.size() < early_max) early_.push_back({std::string(channel), std::string(payload)});
@@ -152,7 +172,8 @@ class Ear final : public Link {
     switch (awaited.what) {
       case What::join: return take_join(reply);
       case What::listen: return take_listen(awaited.channel, reply);
-      case What::unsubscribed: return is_push(reply, 3, "unsubscribe");
+      case What::unsubscribed:
+      case What::retired: return is_push(reply, 3, "unsubscribe");
       case What::left:
       case What::undone: return take_forgotten(awaited.what, reply);
       case What::pong: return is_error(reply) || is_status(reply, "PONG") || is_push(reply, 2, "pong");

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -62,6 +63,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     if (!line.open && !line.lost) return;
     if (line.ear) {
       const auto ear = unseat(line);
+      ear->retire();
       if (ear->clean() && idle_ears_.size() < settings.options.idle_ears_max) {
         idle_ears_.push_back(ear);
       } else {
@@ -107,7 +109,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
       if (attention.empty() && !delivery.pending()) break;
       delivery.deliver_pending();
       for (const auto& weak : attention) {
-        if (const auto link = weak.lock()) link->pump(now);
+        if (const auto link = weak.lock()) link->settle(now);
       }
     }
     poller.set_busy(was_busy);
@@ -138,6 +140,23 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     for (const LineState* line : lines_) next = std::min(next, line->reminder);
     for (const auto& entry : poller.links()) next = std::min(next, entry.second->due());
     poller.set_next_tick(next);
+  }
+
+  /// Ends a caller's wait: what he leaves behind unread, and awaits something, is the keeper's again.
+  void hand_over() {
+    for (const std::uint64_t id : poller.unwatched()) {
+      if (Link* link = poller.find(id); link && !link->idle()) link->take_up();
+    }
+  }
+
+  /// Ends a turn of the keeper: it watches whatever nobody reads.
+  void take_up() {
+    for (const std::uint64_t id : poller.take_unwatched()) {
+      Link* const link = poller.find(id);
+      if (!link) continue;
+      link->forget_unwatched();
+      link->take_up();
+    }
   }
 
   void remind(LineState& line, core::Instant when) {

@@ -41,6 +41,7 @@ class Keeper {
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     std::string why;
+    hub->pulse.beat();  // the process may stand still before the thread has its first turn
     try {
       thread_ = std::thread([hub] { run(*hub); });
       hub_ = hub;
@@ -86,6 +87,7 @@ class Keeper {
       hub.settle(now);
       hub.tick(now);
       hub.settle(now);
+      hub.take_up();
       hub.pulse.beat();
       timeout_ms = until(hub.poller.next_tick());
       timeout_ms = sooner(timeout_ms, Pulse::interval);

@@ -61,6 +61,7 @@ class Link : public std::enable_shared_from_this<Link> {
     sent_ = 0;
     write_error_.clear();
     asked_at_.reset();
+    left_unwatched_ = false;
     stage_ = Stage::closed;
   }
 
@@ -74,6 +75,12 @@ class Link : public std::enable_shared_from_this<Link> {
     const bool more = receive(id, now);
     if (id_ == id) flush();
     return more;
+  }
+
+  /// Sends what was collected during a turn; reads only where that shows why nothing can be sent.
+  void settle(core::Instant now) {
+    flush();
+    if (!write_error_.empty()) pump(now);
   }
 
   /// Acts on what is due.
@@ -114,8 +121,18 @@ class Link : public std::enable_shared_from_this<Link> {
   void set_lease(Sleeper* lease) {
     if (lease != nullptr) unwatch();
     lease_ = lease;
-    if (lease == nullptr) watch();
+    if (lease != nullptr) return;
+    idle() ? leave_unwatched() : static_cast<void>(watch());
   }
+
+  /// Nothing is to come but the end of the connection, and that can wait until the keeper looks next.
+  [[nodiscard]] bool idle() const { return ready() && !wants_to_write() && awaits_nothing(); }
+
+  /// The keeper takes up again what was left unwatched, unless somebody reads it.
+  void take_up() {
+    if (lease_ == nullptr && !watched_) watch();
+  }
+  void forget_unwatched() noexcept { left_unwatched_ = false; }
 
   [[nodiscard]] bool ready() const noexcept { return stage_ == Stage::ready; }
   [[nodiscard]] bool closed() const noexcept { return stage_ == Stage::closed; }
@@ -134,6 +151,8 @@ class Link : public std::enable_shared_from_this<Link> {
   /// Send a PING and expect its answer.
   virtual void ask_for_sign_of_life() = 0;
   [[nodiscard]] virtual bool selects_database() const noexcept = 0;
+  /// Nothing has been asked, and nothing may come unasked.
+  [[nodiscard]] virtual bool awaits_nothing() const = 0;
 
   /// One write at most; collected while a turn is being processed. What the socket doesn't take waits.
   void send(std::string_view bytes) {
@@ -234,6 +253,12 @@ class Link : public std::enable_shared_from_this<Link> {
     if (std::exchange(watched_, false)) poller_.unwatch(fd_.get());
   }
 
+  void leave_unwatched() {
+    unwatch();
+    watched_for_write_ = false;
+    if (!std::exchange(left_unwatched_, true)) poller_.leave_unwatched(id_);
+  }
+
   void flush() {
     flush_promised_ = false;
     if (stage_ == Stage::closed || stage_ == Stage::connecting || unsent_.empty()) return;
@@ -326,8 +351,9 @@ class Link : public std::enable_shared_from_this<Link> {
   Greeting greeting_;
 
   std::string unsent_;
-  std::size_t sent_ = 0;  // bytes at the front of unsent_ that are not unsent any more
-  bool watched_ = false;  // by the keeper
+  std::size_t sent_ = 0;         // bytes at the front of unsent_ that are not unsent any more
+  bool watched_ = false;         // by the keeper
+  bool left_unwatched_ = false;  // and the poller knows
   bool watched_for_write_ = false;
   bool flush_promised_ = false;
   std::string write_error_;

@@ -2,7 +2,8 @@
 #pragma once
 
 // Which links the keeper thread watches, and how it is woken. A link that a waiting caller reads is
-// leased to that caller and not watched meanwhile, so that no answer costs a hop between threads.
+// leased to that caller and not watched meanwhile, so that no answer costs a hop between threads; one
+// that awaits nothing may stay unwatched for a while, so that taking it up again costs nothing.
 
 #include <sublock/core/holder.hpp>
 #include <sublock/transport/hiredis/fork_guard.hpp>
@@ -10,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -50,9 +52,9 @@ class SpareWakes {
     spare_.pop_back();
     return wake;
   }
-  void give_back(Descriptor wake) {
+  void give_back(Descriptor wake, bool signalled) {
     if (!wake) return;
-    clear_eventfd(wake.get());
+    if (signalled) clear_eventfd(wake.get());
     spare_.push_back(std::move(wake));
   }
 
@@ -64,15 +66,23 @@ class SpareWakes {
 class Sleeper {
  public:
   /// Nothing to do while it is awake: it looks at everything before it falls asleep.
-  void wake() const noexcept {
-    if (asleep_ && wake_) signal_eventfd(wake_.get());
+  void wake() noexcept {
+    if (asleep_) interrupt();
   }
 
  protected:
   ~Sleeper() = default;
 
+  /// Takes no lock; any thread.
+  void interrupt() noexcept {
+    if (!wake_) return;
+    interrupted_ = true;
+    signal_eventfd(wake_.get());
+  }
+
   Descriptor wake_;  // may be empty where descriptors have run out: then it sleeps in short slices
   bool asleep_ = false;
+  std::atomic<bool> interrupted_ = false;  // ever
 };
 
 /// Everything here needs the transport's mutex, but for wake() and wait().
@@ -124,6 +134,11 @@ class Poller {
   }
   [[nodiscard]] std::vector<std::weak_ptr<Link>> take_attention() { return std::exchange(attention_, {}); }
 
+  /// Nobody watches this link now: the keeper takes it up when it looks next.
+  void leave_unwatched(std::uint64_t id) { unwatched_.push_back(id); }
+  [[nodiscard]] const std::vector<std::uint64_t>& unwatched() const noexcept { return unwatched_; }
+  [[nodiscard]] std::vector<std::uint64_t> take_unwatched() { return std::exchange(unwatched_, {}); }
+
   /// While busy, somebody is about to look at everything, so that nobody needs waking; links collect
   /// what they have to send.
   void set_busy(bool busy) noexcept { busy_ = busy; }
@@ -154,6 +169,7 @@ class Poller {
   std::uint64_t last_id_ = wake_id;
   std::unordered_map<std::uint64_t, Link*> links_;
   std::vector<std::weak_ptr<Link>> attention_;
+  std::vector<std::uint64_t> unwatched_;
   bool busy_ = false;
   core::Instant next_tick_ = core::Instant::max();
 };

@@ -28,20 +28,20 @@ struct FreeReader {
 };
 using Reader = std::unique_ptr<redisReader, FreeReader>;
 
-/// Appends one command, byte for byte, whatever its words contain.
+/// Appends one command, byte for byte, whatever its words contain. By hand, since hiredis prints every length
+/// with sprintf, which is a tenth of what taking a lock costs beside the round trip.
 inline void append(std::string& out, std::initializer_list<std::string_view> words) {
-  std::vector<const char*> texts;
-  std::vector<std::size_t> sizes;
+  const auto append_count = [&out](char kind, std::size_t count) {
+    out += kind;
+    out += std::to_string(count);
+    out += "\r\n";
+  };
+  append_count('*', words.size());
   for (const std::string_view word : words) {
-    texts.push_back(word.data());
-    sizes.push_back(word.size());
+    append_count('$', word.size());
+    out += word;
+    out += "\r\n";
   }
-  char* bytes = nullptr;
-  const auto size =
-      ::redisFormatCommandArgv(&bytes, static_cast<int>(texts.size()), texts.data(), sizes.data());
-  if (size < 0) throw std::bad_alloc();
-  out.append(bytes, static_cast<std::size_t>(size));
-  ::redisFreeCommand(bytes);
 }
 
 [[nodiscard]] inline bool is_error(const redisReply& reply) { return reply.type == REDIS_REPLY_ERROR; }

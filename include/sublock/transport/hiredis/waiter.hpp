@@ -22,51 +22,61 @@
 
 namespace sublock::hiredis {
 
-/// Made and destroyed with the hub's mutex held.
+/// Made and destroyed with the hub's mutex held. While there is one, it reads the line's connections, the
+/// keeper does not: whoever lets go of the mutex between two waits must end it first.
 class Waiter final : public Sleeper {
  public:
   Waiter(Hub& hub, LineState& line) : hub_(hub), line_(line.shared_from_this()) {
     wake_ = hub.spare_wakes.take();
     line_->sleepers.push_back(this);
+    lease();
   }
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
   ~Waiter() {
-    for (const auto& link : leased_) give_back(*link);
+    for (const Leased& leased : leased_) give_back(*leased.link);
+    hub_.hand_over();
     std::erase(line_->sleepers, this);
-    hub_.spare_wakes.give_back(std::move(wake_));
+    hub_.spare_wakes.give_back(std::move(wake_), interrupted_);
   }
 
   void wait(std::unique_lock<std::mutex>& lock, core::Duration at_most, const std::stop_token& stop) {
     const core::Instant deadline = core::saturating_add(SteadyClock().now(), at_most);
     const auto told = line_->told;
-    const std::stop_callback on_stop(stop, [fd = wake_.get()] {
-      if (fd >= 0) signal_eventfd(fd);  // takes no lock: it may run inside request_stop() of any thread
-    });
+    const std::stop_callback on_stop(stop, [this] { interrupt(); });  // inside request_stop() of any thread
+    bool slept = false;
     for (bool late = false;;) {
       core::Instant now = SteadyClock().now();
+      lease();
       hub_.settle(now);
+      lease();  // of what has been asked just now
       if (line_->told != told || stop.stop_requested() || late) break;
       if (hub_.needs_addresses(*line_) && hub_.resolver_is_free()) {
         ask_resolver(lock);
         continue;
       }
-      lease();
+      slept = true;
       block(lock, deadline - now);
       now = SteadyClock().now();
       late = now >= deadline;
       for (std::size_t at = 0; at < leased_.size(); ++at) {
-        if (polls_[at].revents != 0) hub_.pump(*leased_[at], now);
+        leased_[at].drained = polls_[at].revents != 0 && !hub_.pump(*leased_[at].link, now);
       }
     }
-    read_the_rest();
+    if (slept) read_the_rest();
   }
 
  private:
   static constexpr std::size_t links_max = 2;
 
+  struct Leased {
+    std::shared_ptr<Link> link;
+    bool drained = false;  // since the last sleep, there was no more to read
+  };
+
   void ask_resolver(std::unique_lock<std::mutex>& lock) {
-    for (const auto& link : std::exchange(leased_, {})) give_back(*link);  // this may take its time
+    for (const Leased& leased : std::exchange(leased_, {}))
+      give_back(*leased.link);  // this may take its time
     hub_.set_resolving(true);
     lock.unlock();
     auto answer = resolve(hub_.settings.endpoint);
@@ -75,22 +85,24 @@ class Waiter final : public Sleeper {
     hub_.take_addresses(std::move(answer));
   }
 
-  /// Takes over what this line depends on, unless another caller reads it already.
+  /// Takes over what this line depends on, unless another caller reads it already, and nothing else.
   void lease() {
-    std::erase_if(leased_, [&](const auto& link) {
-      const bool stale = link->closed() || (link != hub_.mouth && link != line_->ear);
-      if (stale) give_back(*link);
-      return stale;
+    // On the way to a free lock the mouth has nothing to tell; the keeper may as well keep it.
+    const bool needs_mouth = line_->open && (!line_->announced || hub_.mouth->awaits_answers());
+    std::erase_if(leased_, [&](const Leased& leased) {
+      const bool needed = leased.link == line_->ear || (leased.link == hub_.mouth && needs_mouth);
+      if (needed && !leased.link->closed()) return false;
+      give_back(*leased.link);
+      return true;
     });
     take(line_->ear);
-    // On the way to a free lock the mouth has nothing to tell; the keeper may as well keep it.
-    if (line_->open && (!line_->announced || hub_.mouth->awaits_answers())) take(hub_.mouth);
+    if (needs_mouth) take(hub_.mouth);
   }
 
   void take(const std::shared_ptr<Link>& link) {
     if (!link || link->closed() || link->lease() != nullptr) return;
     link->set_lease(this);
-    leased_.push_back(link);
+    leased_.push_back({link});
   }
 
   void give_back(Link& link) {
@@ -99,9 +111,9 @@ class Waiter final : public Sleeper {
 
   void block(std::unique_lock<std::mutex>& lock, core::Duration at_most) {
     std::size_t count = 0;
-    for (const auto& link : leased_) {
-      polls_[count++] = {link->fd(), static_cast<short>(link->wants_to_write() ? POLLIN | POLLOUT : POLLIN),
-                         0};
+    for (const Leased& leased : leased_) {
+      const bool writes = leased.link->wants_to_write();
+      polls_[count++] = {leased.link->fd(), static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0};
     }
     if (wake_) {
       polls_[count++] = {wake_.get(), POLLIN, 0};
@@ -130,17 +142,19 @@ class Waiter final : public Sleeper {
   void read_the_rest() {
     constexpr int rounds_max = 64;  // a flood must not keep the caller
     const core::Instant now = SteadyClock().now();
-    const auto links = leased_;
-    for (const auto& link : links) {
-      for (int round = 0; round < rounds_max && hub_.pump(*link, now); ++round) {
+    bool read = false;
+    for (Leased& leased : leased_) {
+      read = read || !leased.drained;
+      for (int round = 0; round < rounds_max && !leased.drained; ++round) {
+        leased.drained = !hub_.pump(*leased.link, now);
       }
     }
-    hub_.settle(now);
+    if (read) hub_.settle(now);
   }
 
   Hub& hub_;
   const std::shared_ptr<LineState> line_;
-  std::vector<std::shared_ptr<Link>> leased_;
+  std::vector<Leased> leased_;
   std::array<pollfd, links_max + 1> polls_ = {};
 };
 

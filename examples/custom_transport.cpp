@@ -45,7 +45,7 @@ class JournalTransport {
       note("join " + channel), inner_.join(channel, responses, name);
     }
     void listen(const std::string& channel) { note("listen"), inner_.listen(channel); }
-    void leave() { note("leave"), inner_.leave(); }
+    void leave(const std::vector<sublock::core::action::Note>& notes) { note("leave"), inner_.leave(notes); }
     void ping(const std::string& channel, const std::string& responses, const std::string& payload) {
       note("ping " + channel), inner_.ping(channel, responses, payload);
     }

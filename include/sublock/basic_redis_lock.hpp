@@ -80,6 +80,7 @@ class BasicRedisLock {
     auto session = tenancy_.take_back();
     if (!session) return false;
     const bool kept = session->release(options().unavailable_timeout);
+    tenancy_.had_company(session->inspect([](const auto& participant) { return participant.had_company(); }));
     session.reset();
     tenancy_.end(false);
     return kept;
@@ -179,7 +180,7 @@ class BasicRedisLock {
   }
 
   /// The token drawn for the present hold: greater than that of every exclusive hold before it which drew
-  /// one on this server. A resource that refuses a smaller token than it has seen is safe from holders who
+  /// one on this server, and than any that its owners could draw later. A resource that refuses a smaller token than it has seen is safe from holders who
   /// have not noticed their loss yet. Throws Errc::usage without `fencing`, Errc::not_held.
   [[nodiscard]] std::int64_t fence_token() const {
     if (!options().fencing) throw LockError({Errc::usage, text_of("this lock draws no tokens: set fencing")});
@@ -312,6 +313,7 @@ class BasicRedisLock {
     const Duration timeout = how.timeout.value_or(options().timeout);
     request.mode = how.mode.value_or(options().mode);
     request.once = timeout == Duration::zero();
+    request.polite = tenancy_.had_company();
     request.fail_when_locked = how.fail_when_locked.value_or(options().fail_when_locked);
     request.check_interval = how.check_interval.value_or(options().check_interval);
     request.unavailable_timeout = options().unavailable_timeout;

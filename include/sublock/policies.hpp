@@ -64,7 +64,7 @@ concept ElectionPolicy = std::copy_constructible<T> && requires(const T& electio
 
 /// What a reaper is shown after a probe to which somebody did not answer.
 struct Silence {
-  std::string_view name;  ///< names on this channel are `<name>-lock-<id>`, and `<name>-lock` before 4.0
+  std::string_view stem;  ///< names on this channel are `<stem>-<id>`, and the stem itself before 4.0
   std::span<const std::string> answered;    ///< ids that did answer, sorted; the prober's own among them
   bool legacy_answered = false;             ///< somebody of the old protocol, which has no ids, answered
   std::span<const Connection> connections;  ///< every subscribing connection, as the server lists them
@@ -76,6 +76,8 @@ struct Diagnosis {
   struct Suspect {
     std::int64_t connection_id = 0;
     std::string holder_id;  ///< empty for the old protocol
+
+    friend bool operator==(const Suspect&, const Suspect&) = default;
   };
 
   std::vector<Suspect> suspects;
@@ -113,7 +115,7 @@ concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, c
 /// | `close()`                   | nothing, ever            | drop the ear: to a pool if it has left everything, else with its connection |
 /// | `join(channel, response_channel, client_name)` | Joined, Refused, Lost | R1, in one step      |
 /// | `listen(channel)`           | Listening, Refused, Lost | R5: in place of the response channel before; on a line that has not joined, uncounted |
-/// | `leave()`                   | Left, Lost               | messages may still come until then, none after |
+/// | `leave(notes)`              | Left, Lost               | unsubscribe, publish the notes, drop the name, in this order; messages may still come until Left, none after |
 /// | `ping(channel, response_channel, payload)` | Pinged, Refused | R3                                     |
 /// | `publish(channel, payload)` | nothing                  | in the order of the calls; a refusal is ignored |
 /// | `count(channel)`            | Counted, Refused         |                                              |
@@ -137,13 +139,13 @@ concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, c
 // clang-format off
 template <class L, class T>
 concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&> &&
-    requires(L& line, const std::string& text, const std::vector<std::int64_t>& ids,
+    requires(L& line, const std::string& text, const std::vector<std::int64_t>& ids, const std::vector<core::action::Note>& notes,
              std::unique_lock<std::mutex>& lock, Duration at_most, std::stop_token stop) {
   line.open();                     // a line needs `open()`
   line.close();                    // a line needs `close()`
   line.join(text, text, text);     // a line needs `join(channel, response_channel, client_name)`
   line.listen(text);               // a line needs `listen(channel)`
-  line.leave();                    // a line needs `leave()`
+  line.leave(notes);               // a line needs `leave(notes)`
   line.ping(text, text, text);     // a line needs `ping(channel, response_channel, payload)`
   line.publish(text, text);        // a line needs `publish(channel, payload)`
   line.count(text);                // a line needs `count(channel)`

@@ -82,7 +82,7 @@ class Session final : private core::Listener {
   /// False where the lock had been lost, or where nobody confirmed that it was still ours.
   bool release(Duration at_most) {
     std::unique_lock lock(transport_->mutex());
-    bool kept = participant_.release(actions_);
+    bool kept = participant_.release(clock_.now(), actions_);
     if (kept) {
       const Instant limit = core::saturating_add(clock_.now(), at_most);
       kept = run(lock, {}, [&] { return limit; }) && participant_.result() == core::Result::released;
@@ -180,7 +180,7 @@ class Session final : private core::Listener {
         [&](const action::Count& count) { line_->count(count.channel); },
         [&](const action::List&) { line_->list(); }, [&](const action::Kill& kill) { line_->kill(kill.ids); },
         [&](const action::Increment& increment) { line_->increment(increment.key); },
-        [&](const action::Leave&) { line_->leave(); },
+        [&](const action::Leave& leave) { line_->leave(leave.notes); },
         [&](const action::Warn& warn) { warnings_.push_back(warn.text); });
     for (const core::Action& action : actions_) std::visit(verb, action);
     actions_.clear();

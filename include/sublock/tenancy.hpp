@@ -96,6 +96,10 @@ class Tenancy {
     user_pid_ = 0;
   }
 
+  /// Somebody waited for the lock when it was last given back.
+  [[nodiscard]] bool had_company() const noexcept { return had_company_; }
+  void had_company(bool had) noexcept { had_company_ = had; }
+
   /// Whether the lock may be called held, and if not, why not.
   [[nodiscard]] Errc standing() const {
     if (inherited()) return Errc::not_held;
@@ -168,7 +172,8 @@ class Tenancy {
   core::Identity identity_;
   LossNotice notice_;
   std::atomic<std::int64_t> user_pid_ = 0;  // the process in which it is in use
-  mutable std::mutex gate_;                 // guards what follows; never held while anything blocks
+  std::atomic<bool> had_company_ = false;
+  mutable std::mutex gate_;  // guards what follows; never held while anything blocks
   std::shared_ptr<Transport> connection_;
   std::shared_ptr<HeldSession> session_;
   Use use_ = Use::free;

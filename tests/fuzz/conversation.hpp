@@ -25,11 +25,12 @@ inline const std::string own_id = "55555555555555555555555555555555";
 inline const std::string reader_id = "22222222222222222222222222222222";
 inline const std::string silent_id = "99999999999999999999999999999999";
 
-/// Every phase in which a participant can be found.
+/// Every phase in which a participant can be found; readers grant nothing, and are leaving instead.
 inline constexpr core::Phase phases[] = {
-    core::Phase::idle,    core::Phase::opening,   core::Phase::joining, core::Phase::tuning,
-    core::Phase::probing, core::Phase::examining, core::Phase::killing, core::Phase::resting,
-    core::Phase::fencing, core::Phase::holding,   core::Phase::leaving, core::Phase::waiting,
+    core::Phase::idle,    core::Phase::opening,   core::Phase::joining,  core::Phase::tuning,
+    core::Phase::probing, core::Phase::examining, core::Phase::killing,  core::Phase::resting,
+    core::Phase::fencing, core::Phase::holding,   core::Phase::granting, core::Phase::leaving,
+    core::Phase::waiting,
 };
 
 class Conversation {
@@ -49,7 +50,9 @@ class Conversation {
       take_actions();
       bring_to(phase);
     }
-    if (participant_.phase() != phase) throw std::logic_error("the conversation did not lead there");
+    const bool reader_left = phase == core::Phase::granting && mode == LockMode::shared;
+    if (participant_.phase() != phase && !reader_left)
+      throw std::logic_error("the conversation did not lead there");
   }
 
   /// What the participant asks for in return.
@@ -80,8 +83,9 @@ class Conversation {
     if (phase == Phase::opening) return;
     hear(core::event::Opened{});
     if (phase == Phase::joining) return;
-    if (phase == Phase::holding || phase == Phase::fencing) {
+    if (phase == Phase::holding || phase == Phase::fencing || phase == Phase::granting) {
       hear(core::event::Joined{1});
+      if (phase == Phase::granting) grant();
       return;
     }
     hear(core::event::Joined{3});
@@ -106,6 +110,15 @@ class Conversation {
     hear(core::event::Listening{response_channel_});
     be_heard(3);
     pass(std::chrono::seconds(1));
+    hear(core::event::Listed{{{7, core::client_name(channel, silent_id)}}});
+  }
+
+  /// Gives the lock back while a writer stands ready; a reader has nothing to grant.
+  void grant() {
+    core::Ping ping{channel + "-1", true, {silent_id, 0}, HolderMode::pending, false, true};
+    hear(core::event::Message{channel, core::encode(ping)});
+    participant_.release(now_, actions_);
+    take_actions();
   }
 
   /// The ping comes back on the own ear, and reached so many.

@@ -35,26 +35,36 @@ inline void require(bool holds, const std::string& law) {
   }
 }
 
+/// An answer, and a hint to somebody's inbox.
+[[nodiscard]] inline bool is_invitation(const std::vector<core::Action>& actions) {
+  const auto* hint = actions.size() == 2 ? std::get_if<core::action::Publish>(&actions[1]) : nullptr;
+  return hint != nullptr && core::decode_hint(hint->payload).has_value();
+}
+
 /// Somebody publishes on the lock channel. An answer may be given, once, by those who have joined, where the
-/// payload asks for one; nothing else ever comes of it.
+/// payload asks for one, and an owner may ask one who waits to come in; nothing else ever comes of it. (But for
+/// a grant that names us: that is what a grant is for, and whoever can forge it could as well kill.)
 inline void hear_on_lock_channel(core::Phase phase, LockMode mode,
                                  const std::vector<std::string_view>& payloads) {
   Conversation conversation(phase, mode);
+  const core::Phase before = conversation.participant().phase();
   for (const std::string_view payload : payloads) {
     const auto ping = core::decode_ping(payload);
+    const auto grant = core::decode_grant(payload);
+    if (grant && grant->to == own_id) return;
     const auto actions = conversation.hear(core::event::Message{channel, payload});
     const auto& self = conversation.participant();
-    require(self.phase() == phase, "a message on the lock channel moves nobody");
+    require(self.phase() == before, "a message on the lock channel moves nobody");
     const bool asks = ping && ping->response_channel != channel &&
                       ping->response_channel != conversation.response_channel();
-    require(actions.size() == (asks && self.joined() ? 1U : 0U), "one answer to each who asks");
+    require(actions.empty() == !(asks && self.joined()), "one answer to each who asks");
     if (actions.empty()) continue;
+    require(actions.size() == 1 || (ping->waiting && ping->queue && is_invitation(actions)), "one answer");
     const auto* answer = std::get_if<core::action::Publish>(&actions.front());
     require(answer != nullptr && answer->channel == ping->response_channel, "the answer goes where asked");
     const Holder told = core::decode_reply(answer->payload);
     require(!told.legacy && told.sublock && told.holder_id == own_id, "the answer can be read");
-    require(told.mode == self.mode() && told.leaving == (phase == core::Phase::leaving),
-            "the answer says what is so");
+    require(told.mode == self.mode() && told.leaving == self.is_leaving(), "the answer says what is so");
   }
   conversation.decide();
   require(conversation.participant().holds() == (phase == core::Phase::holding),
@@ -76,6 +86,7 @@ inline void lock_channel(std::string_view input) {
 inline void hear_answers(core::Phase phase, LockMode mode, std::size_t reached,
                          const std::vector<std::string_view>& payloads) {
   Conversation conversation(phase, mode);
+  const core::Phase before = conversation.participant().phase();
   if (phase == core::Phase::probing) {
     conversation.hear(core::event::Pinged{conversation.response_channel(), reached, reached});
   }
@@ -96,8 +107,9 @@ inline void hear_answers(core::Phase phase, LockMode mode, std::size_t reached,
     }
     const std::string response_channel = conversation.response_channel();
     const auto actions = conversation.hear(core::event::Message{response_channel, payload});
+    if (core::decode_hint(payload)) return;  // may lead to a look, and no further
     require(actions.empty(), "an answer alone brings about nothing");
-    require(conversation.participant().phase() == phase, "an answer alone moves nobody");
+    require(conversation.participant().phase() == before, "an answer alone moves nobody");
   }
   conversation.decide();
   const bool held_before = phase == core::Phase::holding;
@@ -128,9 +140,9 @@ inline void client_list(std::string_view input) {
     require(connection.name.find_first_of(" \n") == std::string::npos, "a name is one word");
   }
   const std::vector<std::string> answered = {reader_id, own_id};
-  const std::set<std::string> legal = {core::legacy_client_name(channel)};
+  const std::string stem = core::name_stem(channel);
   for (const bool legacy_answered : {false, true}) {
-    const Diagnosis diagnosis = ClientListReaper{}.examine({channel, answered, legacy_answered, connections});
+    const Diagnosis diagnosis = ClientListReaper{}.examine({stem, answered, legacy_answered, connections});
     for (const auto& [id, holder_id] : diagnosis.suspects) {
       const auto has_that_name = [&, suspect = id, holder = holder_id](const core::Connection& connection) {
         return connection.id == suspect &&
@@ -151,7 +163,7 @@ inline void client_list(std::string_view input) {
                                  }),
             "nobody is killed for one silence");
     const bool somebody_is_named = std::ranges::any_of(connections, [](const core::Connection& connection) {
-      const auto holder = core::named_holder(core::name_prefix(channel), connection.name);
+      const auto holder = core::named_holder(core::name_stem(channel), connection.name);
       return holder && *holder != own_id;
     });
     require(!conversation.participant().holds() || !somebody_is_named, "whoever is named may own the lock");

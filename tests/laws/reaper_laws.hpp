@@ -42,7 +42,7 @@ class ReaperLaws : public ::testing::Test {
 TYPED_TEST_SUITE_P(ReaperLaws);
 
 TYPED_TEST_P(ReaperLaws, NobodyIsNobodysSuspect) {
-  EXPECT_TRUE(this->suspects({.name = "a", .answered = {}, .connections = {}}).empty());
+  EXPECT_TRUE(this->suspects({.stem = "a-lock", .answered = {}, .connections = {}}).empty());
 }
 
 TYPED_TEST_P(ReaperLaws, OnlyTheSilentAreSuspects) {
@@ -51,25 +51,25 @@ TYPED_TEST_P(ReaperLaws, OnlyTheSilentAreSuspects) {
                                                {12, "a-lock-" + this->id('2')},
                                                {13, "a-lock-" + this->id('3')},
                                                {14, "a-lock-" + this->id('4')}};
-  EXPECT_TRUE(this->only({12, 14}, {.name = "a", .answered = answered, .connections = connections}));
+  EXPECT_TRUE(this->only({12, 14}, {.stem = "a-lock", .answered = answered, .connections = connections}));
 }
 
 TYPED_TEST_P(ReaperLaws, ALegacyAnswerClearsTheNamelessOfTheOldProtocol) {
   const std::vector<Connection> connections = {{1, "a-lock"}, {2, "a-lock-" + this->id('1')}};
-  EXPECT_TRUE(
-      this->only({2}, {.name = "a", .answered = {}, .legacy_answered = true, .connections = connections}));
+  EXPECT_TRUE(this->only(
+      {2}, {.stem = "a-lock", .answered = {}, .legacy_answered = true, .connections = connections}));
 }
 
 TYPED_TEST_P(ReaperLaws, WhoeverDoesNotAskSuspectsNobody) {
   if (TypeParam::asks) return;
   const std::vector<Connection> connections = {{1, "a-lock"}, {2, "a-lock-" + this->id('1')}};
-  EXPECT_TRUE(this->only({}, {.name = "a", .answered = {}, .connections = connections}));
+  EXPECT_TRUE(this->only({}, {.stem = "a-lock", .answered = {}, .connections = connections}));
 }
 
 TYPED_TEST_P(ReaperLaws, WhoeverAnsweredIsNoSuspect) {
   const std::vector<std::string> answered = {this->id('1')};
   const std::vector<Connection> connections = {{1, "a-lock-" + this->id('1')}};
-  EXPECT_TRUE(this->suspects({.name = "a", .answered = answered, .connections = connections}).empty());
+  EXPECT_TRUE(this->suspects({.stem = "a-lock", .answered = answered, .connections = connections}).empty());
 }
 
 TYPED_TEST_P(ReaperLaws, OtherPeoplesConnectionsAreNoSuspects) {
@@ -84,29 +84,29 @@ TYPED_TEST_P(ReaperLaws, OtherPeoplesConnectionsAreNoSuspects) {
       {8, "a-Lock-" + this->id('1')},
       {9, "a:lock:" + this->id('1')},
   };
-  EXPECT_TRUE(this->suspects({.name = "a", .answered = {}, .connections = connections}).empty());
+  EXPECT_TRUE(this->suspects({.stem = "a-lock", .answered = {}, .connections = connections}).empty());
 }
 
 TYPED_TEST_P(ReaperLaws, AChannelThatLooksLikeAnothersNameIsItsOwn) {
   const std::vector<Connection> connections = {{1, "a-lock-b-lock-" + this->id('1')},
                                                {2, "a-lock-" + this->id('2')}};
-  EXPECT_TRUE(this->only({1}, {.name = "a-lock-b", .answered = {}, .connections = connections}));
-  EXPECT_TRUE(this->only({2}, {.name = "a", .answered = {}, .connections = connections}));
+  EXPECT_TRUE(this->only({1}, {.stem = "a-lock-b-lock", .answered = {}, .connections = connections}));
+  EXPECT_TRUE(this->only({2}, {.stem = "a-lock", .answered = {}, .connections = connections}));
 }
 
 TYPED_TEST_P(ReaperLaws, NamesAreBytesAndNoPatterns) {
   const std::vector<Connection> connections = {
       {1, "a.c-lock-" + this->id('1')}, {2, "abc-lock-" + this->id('2')}, {3, "*-lock-" + this->id('3')}};
-  EXPECT_TRUE(this->only({1}, {.name = "a.c", .answered = {}, .connections = connections}));
-  EXPECT_TRUE(this->only({3}, {.name = "*", .answered = {}, .connections = connections}));
-  EXPECT_TRUE(this->only({}, {.name = "", .answered = {}, .connections = connections}));
+  EXPECT_TRUE(this->only({1}, {.stem = "a.c-lock", .answered = {}, .connections = connections}));
+  EXPECT_TRUE(this->only({3}, {.stem = "*-lock", .answered = {}, .connections = connections}));
+  EXPECT_TRUE(this->only({}, {.stem = "-lock", .answered = {}, .connections = connections}));
 }
 
 TYPED_TEST_P(ReaperLaws, NothingIsCarriedFromOneCallToTheNext) {
   const std::vector<Connection> silent = {{1, "a-lock-" + this->id('1')}};
   const std::vector<std::string> answered = {this->id('1')};
-  const Silence before{.name = "a", .answered = {}, .connections = silent};
-  const Silence after{.name = "a", .answered = answered, .connections = silent};
+  const Silence before{.stem = "a-lock", .answered = {}, .connections = silent};
+  const Silence after{.stem = "a-lock", .answered = answered, .connections = silent};
   const auto first = this->suspects(before);
   EXPECT_TRUE(this->suspects(after).empty());
   EXPECT_EQ(this->suspects(before), first);

@@ -28,7 +28,7 @@ class Doubt : public ::testing::Test {
 
   /// Stands still, and wakes while the server sleeps.
   void stand_still(Process& holder) {
-    holder.signal(SIGSTOP);
+    holder.freeze();
     ASSERT_TRUE(throughout(standstill, [&] { return server.subscribers("doubt") == 1; }));
     server.pause();
     holder.signal(SIGCONT);

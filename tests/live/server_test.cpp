@@ -37,7 +37,7 @@ class Server : public ::testing::Test {
     holder.expect_line(" GOT$");
     auto waiter = drive({"wait=30", "hold=0.2"});
     waiter.expect_line(" TRY$");
-    ASSERT_TRUE(eventually([&] { return server.calls("client|setname") >= 3; }));
+    ASSERT_TRUE(eventually([&] { return server.subscribers("server") == 2; }));
     const double gone = now();
     server.crash();
     EXPECT_LE(stamp_of(holder.expect_line(" LOST ")) - gone, 1.0);

@@ -69,7 +69,7 @@ class CountedTransport::Line final : core::Listener {
     count(), line_.join(channel, response_channel, name);
   }
   void listen(const std::string& channel) { count(), line_.listen(channel); }
-  void leave() { count(), line_.leave(); }
+  void leave(const std::vector<core::action::Note>& notes) { count(), line_.leave(notes); }
   void ping(const std::string& channel, const std::string& response_channel, const std::string& payload) {
     count(), line_.ping(channel, response_channel, payload);
   }

@@ -111,7 +111,7 @@ TEST_F(Fencing, OneWhoDoesNotGetItDrawsNone) {
   EXPECT_EQ(token_of(*waiter), before + 1);
 }
 
-TEST_F(Fencing, CostsOneRequestMore) {
+TEST_F(Fencing, CostsTheTokenAndAProofOfOwnership) {
   auto plain = lock();
   auto fenced = fencing();
   plain->acquire();
@@ -123,7 +123,7 @@ TEST_F(Fencing, CostsOneRequestMore) {
     lock.release();
     return world.redis->counts().requests - before;
   };
-  EXPECT_EQ(cost(*fenced), cost(*plain) + 1);
+  EXPECT_EQ(cost(*fenced), cost(*plain) + 2);
 }
 
 // --- not without it

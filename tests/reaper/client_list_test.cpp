@@ -21,24 +21,24 @@ TEST_F(ClientList, EverySilentHolderIsASuspect) {
                                                {13, "a-lock-" + id('3')},
                                                {14, "a-lock-" + id('4')},
                                                {15, "a-lock-" + id('4')}};
-  EXPECT_EQ(suspects({.name = "a", .answered = answered, .connections = connections}),
+  EXPECT_EQ(suspects({.stem = "a-lock", .answered = answered, .connections = connections}),
             (std::vector<std::int64_t>{12, 14, 15}));
 }
 
 TEST_F(ClientList, OnlyTheExactNameCounts) {
   const std::vector<Connection> connections = {
       {1, "a-lock-b-lock-" + id('1')}, {2, "a-lock-" + id('2')}, {3, "*-lock-" + id('3')}};
-  EXPECT_EQ(suspects({.name = "a-lock-b", .answered = {}, .connections = connections}),
+  EXPECT_EQ(suspects({.stem = "a-lock-b-lock", .answered = {}, .connections = connections}),
             (std::vector<std::int64_t>{1}));
-  EXPECT_EQ(suspects({.name = "a", .answered = {}, .connections = connections}),
+  EXPECT_EQ(suspects({.stem = "a-lock", .answered = {}, .connections = connections}),
             (std::vector<std::int64_t>{2}));
-  EXPECT_EQ(suspects({.name = "*", .answered = {}, .connections = connections}),
+  EXPECT_EQ(suspects({.stem = "*-lock", .answered = {}, .connections = connections}),
             (std::vector<std::int64_t>{3}));
 }
 
 TEST_F(ClientList, SuspectsCarryTheirHolderId) {
   const std::vector<Connection> connections = {{7, "a-lock-" + id('b')}, {8, "a-lock"}};
-  const auto found = reaper.examine({.name = "a", .answered = {}, .connections = connections}).suspects;
+  const auto found = reaper.examine({.stem = "a-lock", .answered = {}, .connections = connections}).suspects;
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].holder_id, id('b'));
   EXPECT_EQ(found[0].connection_id, 7);
@@ -47,9 +47,10 @@ TEST_F(ClientList, SuspectsCarryTheirHolderId) {
 
 TEST_F(ClientList, OneLegacyAnswerClearsEveryLegacyConnection) {
   const std::vector<Connection> connections = {{1, "a-lock"}, {2, "a-lock"}, {3, "a-lock-" + id('1')}};
-  EXPECT_EQ(suspects({.name = "a", .answered = {}, .legacy_answered = false, .connections = connections}),
-            (std::vector<std::int64_t>{1, 2, 3}));
-  EXPECT_EQ(suspects({.name = "a", .answered = {}, .legacy_answered = true, .connections = connections}),
+  EXPECT_EQ(
+      suspects({.stem = "a-lock", .answered = {}, .legacy_answered = false, .connections = connections}),
+      (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(suspects({.stem = "a-lock", .answered = {}, .legacy_answered = true, .connections = connections}),
             (std::vector<std::int64_t>{3}));
 }
 
@@ -65,12 +66,13 @@ TEST_F(ClientList, WhatOnlyLooksLikeAParticipantIsNone) {
       {8, "a-locks"},
       {9, "a-lock "},
   };
-  EXPECT_THAT(suspects({.name = "a", .answered = {}, .connections = connections}), ::testing::IsEmpty());
+  EXPECT_THAT(suspects({.stem = "a-lock", .answered = {}, .connections = connections}), ::testing::IsEmpty());
 }
 
 TEST_F(ClientList, EncodedNamesAreComparedAsTheyStand) {
-  const std::vector<Connection> connections = {{1, "~YWIg-lock-" + id('1')}, {2, "ab -lock-" + id('2')}};
-  EXPECT_EQ(suspects({.name = "~YWIg", .answered = {}, .connections = connections}),
+  const std::vector<Connection> connections = {
+      {1, "~YWIg~lock-" + id('1')}, {2, "ab -lock-" + id('2')}, {3, "~YWIg-lock-" + id('3')}};
+  EXPECT_EQ(suspects({.stem = "~YWIg~lock", .answered = {}, .connections = connections}),
             (std::vector<std::int64_t>{1}));
 }
 

@@ -14,7 +14,7 @@ TEST(NeverReap, NeitherAsksNorSuspects) {
   EXPECT_FALSE(NeverReap::asks);
   const std::vector<Connection> connections = {{1, "a-lock-" + std::string(32, '1')}, {2, "a-lock"}};
   EXPECT_TRUE(
-      NeverReap{}.examine({.name = "a", .answered = {}, .connections = connections}).suspects.empty());
+      NeverReap{}.examine({.stem = "a-lock", .answered = {}, .connections = connections}).suspects.empty());
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ struct ArchetypeLine {
   void join(const std::string&, const std::string&,
             const std::string&) requires(flaw != Flaw::no_join && flaw != Flaw::join_without_name) {}
   void listen(const std::string&) requires(flaw != Flaw::no_listen) {}
-  void leave() requires(flaw != Flaw::no_leave) {}
+  void leave(const std::vector<core::action::Note>&) requires(flaw != Flaw::no_leave) {}
   void ping(const std::string&, const std::string&, const std::string&) requires(flaw != Flaw::no_ping) {}
   void publish(const std::string&, const std::string&) requires(flaw != Flaw::no_publish) {}
   void count(const std::string&) requires(flaw != Flaw::no_count) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The state of a participant, and the moves that need no policy: going to the channel, away from it, and
+// The state of a participant, and its moves on the way to a lock: going to the channel, away from it, and
 // waiting between. Which move is made when is decided in participant.hpp.
 
 #include <sublock/core/census.hpp>
@@ -12,6 +12,7 @@
 #include <sublock/core/suspicion.hpp>
 #include <sublock/core/timers.hpp>
 #include <sublock/core/verdict.hpp>
+#include <sublock/core/wire.hpp>
 
 #include <algorithm>
 #include <string>
@@ -55,10 +56,13 @@ class Attempt {
 
   /// What an answer would say now.
   [[nodiscard]] HolderMode mode() const {
-    if (phase_ == Phase::leaving) return HolderMode::pending;
+    if (is_leaving()) return HolderMode::pending;
     if (request_.mode == LockMode::shared) return HolderMode::shared;
     return owns() ? HolderMode::exclusive : HolderMode::pending;
   }
+
+  /// Wants the lock no more, or has given it back, and is not gone yet.
+  [[nodiscard]] bool is_leaving() const { return phase_ == Phase::leaving || phase_ == Phase::granting; }
 
   /// Has claimed the lock, and says so.
   [[nodiscard]] bool owns() const { return phase_ == Phase::holding || phase_ == Phase::fencing; }
@@ -67,7 +71,8 @@ class Attempt {
   [[nodiscard]] bool is_trying() const {
     switch (phase_) {
       case Phase::idle:
-      case Phase::holding: return false;
+      case Phase::holding:
+      case Phase::granting: return false;
       case Phase::leaving: return after_leaving_ == Result::none;
       default: return true;
     }
@@ -95,21 +100,21 @@ class Attempt {
     key += response_channel_;
     const bool weighs = phase_ == Phase::probing || phase_ == Phase::examining;
     if (weighs || phase_ == Phase::tuning || phase_ == Phase::resting || phase_ == Phase::killing) {
-      put(elected_), put(looked_twice_);
+      put(elected_), put(succeeding_), put(handed_over_), put(looked_twice_);
       // Once their connections are being killed, they are but a text.
       if (phase_ != Phase::killing) {
         for (const Diagnosis::Suspect& suspect : suspects_) put(suspect.connection_id);
       }
     }
-    if (!weighs) return key;
-    put(overheard_long_enough_);
-    if (request_.mode == LockMode::exclusive) {  // readers let every writer go first, whoever pings
+    if (weighs) put(overheard_long_enough_);
+    const bool counts_pings = weighs || (phase_ == Phase::resting && succeeding_);
+    if (counts_pings && request_.mode == LockMode::exclusive) {  // readers let every writer go first
       std::vector<std::string> heard(heard_.unknown_writer ? 1 : 0);
       for (const Candidate& writer : heard_.writers) heard.push_back(writer.holder_id);
       std::ranges::sort(heard);
       for (const std::string& id : heard) key += id + '/';
     }
-    return key + census_.state_key();
+    return weighs || phase_ == Phase::waiting ? key + census_.state_key() : key;
   }
 
  protected:
@@ -121,6 +126,8 @@ class Attempt {
   static constexpr Duration first_rest = std::chrono::milliseconds(4);
   /// How long to go on against a server that has never once answered this object.
   static constexpr Duration first_contact = std::chrono::seconds(5);
+  /// How soon a successor looks whether the holder is still there.
+  static constexpr Duration first_watch = std::chrono::milliseconds(10);
 
   Attempt(Identity identity, Dice dice) : identity_(std::move(identity)), dice_(dice) {}
 
@@ -147,6 +154,7 @@ class Attempt {
   }
 
   void join(Actions& out) {
+    inbox_.clear();
     response_channel_ = fresh_response_channel();
     phase_ = Phase::joining;
     out.emplace_back(action::Join{identity_.channel, response_channel_,
@@ -157,7 +165,7 @@ class Attempt {
     Holder self;
     self.holder_id = identity_.holder_id;
     self.mode = told;
-    self.leaving = phase_ == Phase::leaving;
+    self.leaving = is_leaving();
     self.elected = told == HolderMode::exclusive || (elected_ && !owns() && !self.leaving);
     self.sublock = true;
     self.host = identity_.host;
@@ -175,6 +183,18 @@ class Attempt {
     timers_.disarm_steps();
     timers_.arm(Timer::again, saturating_add(now, pause));
   }
+
+  /// Who may be handed the lock: a writer whose latest question is out.
+  [[nodiscard]] bool awaits_grant() const {
+    switch (phase_) {
+      case Phase::probing:
+      case Phase::examining:
+      case Phase::resting: return request_.mode == LockMode::exclusive;
+      default: return false;
+    }
+  }
+
+  [[nodiscard]] bool may_wait() const { return !request_.once && !request_.fail_when_locked; }
 
   /// Somebody else has it, or comes first.
   void give_way(Actions& out) {
@@ -219,12 +239,14 @@ class Attempt {
 
   // --- leaving -----------------------------------------------------------------------------------
 
-  void leave(Result then, Actions& out) {
+  /// `notes` reach those who wait once the server counts us no more.
+  void leave(Result then, Actions& out, std::vector<action::Note> notes = {}) {
     phase_ = Phase::leaving;
     after_leaving_ = then;
     timers_.disarm_steps();
-    if (then != Result::none) timers_ = {};
-    out.emplace_back(action::Leave{});
+    out.emplace_back(action::Leave{std::move(notes)});
+    if (then == Result::none) return listen_outside(out);
+    timers_ = {};
   }
 
   void arrive_outside(Instant now) {
@@ -239,7 +261,13 @@ class Attempt {
     timers_.arm(Timer::again, saturating_add(now, pause));
   }
 
+  void listen_outside(Actions& out) {
+    inbox_ = inbox(identity_.channel, identity_.holder_id);
+    out.emplace_back(action::Listen{inbox_});
+  }
+
   void run_out_of_time(Actions& out) {
+    if (phase_ == Phase::waiting && !census_.answers().empty()) note_blockers();
     const bool unanswered = phase_ == Phase::joining || phase_ == Phase::opening;
     if (failure_.text.empty() && unanswered && blockers_.empty() && trouble_.text.empty()) {
       failure_ = {Errc::connect, request_.server + " did not answer in time"};
@@ -267,6 +295,7 @@ class Attempt {
 
   void end(Result result, const Failure& failure) {
     phase_ = Phase::idle;
+    inbox_.clear();
     result_ = result;
     failure_ = failure;
     timers_ = {};
@@ -277,8 +306,9 @@ class Attempt {
 
   void forget_the_try() {
     elected_ = false;
+    succeeding_ = handed_over_ = false;
     looked_twice_ = false;
-    rest_ = first_rest;
+    watch_ = first_rest;
     suspects_.clear();
     census_ = {};
     heard_ = {};
@@ -307,6 +337,16 @@ class Attempt {
     return std::min(request_.check_interval, request_.unavailable_timeout / 4);
   }
 
+  [[nodiscard]] Ping own_ping(const std::string& response_channel) const {
+    Ping ping;
+    ping.response_channel = response_channel;
+    ping.sublock = true;
+    ping.from = {identity_.holder_id, identity_.priority};
+    ping.mode = mode();
+    ping.queue = may_wait();
+    return ping;
+  }
+
   [[nodiscard]] std::string fresh_response_channel() { return identity_.channel + '-' + dice_.fresh_id(); }
 
   [[nodiscard]] static bool is_transient(Errc code) { return code == Errc::connect || code == Errc::busy; }
@@ -323,12 +363,15 @@ class Attempt {
   bool open_ = false;       // the line has an ear
   bool contacted_ = false;  // the server has answered this object at least once
   bool elected_ = false;
+  bool succeeding_ = false;   // the owner has told us to stand ready
+  bool handed_over_ = false;  // the owner has handed us the lock, if nobody comes before us
   bool looked_twice_ = false;
   bool overheard_long_enough_ = false;
   int losses_ = 0;
   std::size_t join_count_ = 0;
-  Duration rest_ = first_rest;
+  Duration watch_ = first_rest;  // how long until the next look at the count
   std::string response_channel_;
+  std::string inbox_;  // of one who waits outside; empty where he only looks from time to time
   Census census_;
   HeardPings heard_;
   Suspects suspects_;

@@ -107,6 +107,7 @@ class Census {
       key += name_of(answer.mode);
       key += answer.elected.value_or(false) ? 'E' : '-';
       key += answer.leaving ? 'L' : '-';
+      key += answer.next ? 'N' : '-';
       key += answer.held_for ? 'H' : '-';
     }
     return key;

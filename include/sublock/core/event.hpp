@@ -113,6 +113,14 @@ class Listener {
 
 namespace action {
 
+/// A few words for one channel.
+struct Note {
+  std::string channel;
+  std::string payload;
+
+  friend bool operator==(const Note&, const Note&) = default;
+};
+
 /// Get an ear and a mouth. Answered by Opened or Lost.
 struct Open {
   friend bool operator==(const Open&, const Open&) = default;
@@ -182,8 +190,11 @@ struct Increment {
   friend bool operator==(const Increment&, const Increment&) = default;
 };
 
-/// Unsubscribe everything and drop the name, in one write. Answered by Left.
+/// Unsubscribe everything, publish the notes and drop the name, in this order and in one write, so that
+/// whoever reads a note finds us gone. Answered by Left.
 struct Leave {
+  std::vector<Note> notes = {};
+
   friend bool operator==(const Leave&, const Leave&) = default;
 };
 

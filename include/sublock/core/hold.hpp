@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The moves of one who has the lock: drawing a fencing token, and checking that the lock still is his. On
-// the way there he is an attempt; which move is made when is decided in participant.hpp.
+// The moves of one who has the lock: drawing a fencing token, checking that the lock still is his, knowing
+// who comes next, and letting go. On the way there he is an attempt; which move is made when is decided in
+// participant.hpp.
 
-#include <sublock/core/attempt.hpp>
+#include <sublock/core/asking.hpp>
+#include <sublock/core/succession.hpp>
 #include <sublock/core/wire.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sublock::core {
 
-class Hold : public Attempt {
+class Hold : public Asking {
  public:
   /// Holding, but not to be called so until a check has come back.
   [[nodiscard]] bool doubtful() const { return holds() && !doubt_.empty(); }
@@ -21,24 +26,37 @@ class Hold : public Attempt {
   [[nodiscard]] std::optional<std::int64_t> fence_token() const {
     return holds() || result_ == Result::lost ? fence_token_ : std::nullopt;
   }
+  /// Somebody waited for the lock when it was let go.
+  [[nodiscard]] bool had_company() const { return had_company_; }
+  [[nodiscard]] const Succession& succession() const { return succession_; }
 
   [[nodiscard]] std::string state_key() const {
-    return Attempt::state_key() + (doubtful() ? 'd' : '-') + (check_nonce_.empty() ? '-' : 'c');
+    std::string key = Attempt::state_key() + (doubtful() ? 'd' : '-') + (check_nonce_.empty() ? '-' : 'c');
+    if (phase_ == Phase::fencing) key += fence_token_ ? 't' : '-';
+    return owns() ? key + succession_.state_key() : key;
   }
 
  protected:
-  using Attempt::Attempt;
+  using Asking::Asking;
+
+  // --- taking it ---------------------------------------------------------------------------------
 
   /// The lock is ours as far as anybody can tell; the caller gets it with its token, if there is to be one.
-  void take(Instant now, Actions& out) {
-    if (!request_.fencing) return hold(now);
+  /// `line` is who waits for it, where we were told.
+  void take(const std::vector<std::string>& line, Instant now, Actions& out) {
+    succession_.follow(line, identity_.holder_id, now);
+    fence_token_.reset();
+    if (!request_.fencing) return hold(now, out);
     phase_ = Phase::fencing;
     timers_.disarm_steps();
     be_patient(now);
     out.emplace_back(action::Increment{fence_key(identity_.channel)});
+    // Commands of one mouth are executed in their order: an ear that hears this was the owner's when the
+    // token was drawn, so whoever owns the lock later draws a greater one.
+    publish_check(out);
   }
 
-  void hold(Instant now) {
+  void hold(Instant now, Actions& out) {
     phase_ = Phase::holding;
     result_ = Result::acquired;
     held_since_ = now;
@@ -47,23 +65,29 @@ class Hold : public Attempt {
     doubt_.clear();
     check_nonce_.clear();
     schedule_check(now);
+    invite(out);
   }
+
+  // --- checking that it is still ours (R11) ------------------------------------------------------
 
   void schedule_check(Instant now) {
     if (request_.self_check_interval == Duration::zero()) return;
     timers_.arm(Timer::again, saturating_add(now, request_.self_check_interval));
   }
 
-  /// Publishes on the own channel what only the own ear will heed (R11).
-  void check_self(Instant now, Duration patience, Actions& out) {
+  /// Publishes on the own channel what only the own ear will heed.
+  void publish_check(Actions& out) {
     check_nonce_ = dice_.fresh_id();
-    timers_.disarm_steps();
-    timers_.arm(Timer::patience, saturating_add(now, patience));
     out.emplace_back(action::Publish{identity_.channel, encode_check(check_nonce_)});
   }
 
+  void check_self(Instant now, Duration patience, Actions& out) {
+    timers_.disarm_steps();
+    timers_.arm(Timer::patience, saturating_add(now, patience));
+    publish_check(out);
+  }
+
   void pass_check(Instant now) {
-    check_nonce_.clear();
     doubt_.clear();
     timers_.disarm_steps();
     schedule_check(now);
@@ -77,6 +101,72 @@ class Hold : public Attempt {
     end(Result::lost, {Errc::lost, why});
   }
 
+  // --- who comes next ----------------------------------------------------------------------------
+
+  /// Takes note of who waits. True if the sender of this ping is to come next.
+  [[nodiscard]] bool admit(const Ping& ping, Instant now) {
+    if (!ping.sublock || !ping.queue || ping.from.holder_id == identity_.holder_id) return false;
+    // Before the lock is ours too: who asks while it changes hands is heard by nobody else.
+    if (ping.waiting) succession_.hear_waiter(ping, now);
+    if (ping.waiting || ping.mode != HolderMode::pending) return false;
+    if (owns()) return succession_.hear_standing(ping, now) && request_.mode == LockMode::exclusive;
+    succession_.drop(ping.from.holder_id);
+    return false;
+  }
+
+  /// Asks the first in line to come in and stand ready.
+  void invite(Actions& out) {
+    if (!owns() || request_.mode == LockMode::shared) return;
+    if (auto note = succession_.invite()) publish(std::move(*note), out);
+  }
+
+  // --- letting go --------------------------------------------------------------------------------
+
+  /// Hands the lock to the writer who stands ready, else leaves and wakes whoever waits.
+  void let_go(Instant now, Actions& out) {
+    const std::optional<Successor> successor = succession_.successor(now);
+    had_company_ = !succession_.empty();
+    if (!successor) return leave(Result::released, out, succession_.wake());
+    if (request_.mode == LockMode::shared) {
+      return leave(Result::released, out, {{successor->nonce, encode(Hint{HintKind::wake, {}})}});
+    }
+    phase_ = Phase::granting;
+    after_leaving_ = Result::released;
+    timers_ = {};
+    grant_ = {successor->holder_id, successor->nonce, succession_.line()};
+    out.emplace_back(action::Ping{identity_.channel, grant_.nonce, encode(grant_)});
+  }
+
+  /// The server has delivered the grant to so many, ourselves included.
+  void complete_grant(std::size_t reached, Actions& out) {
+    if (reached > 1) return leave(Result::released, out);
+    // Nobody else is there: whoever stood ready has gone.
+    leave(Result::released, out, succession_.wake());
+  }
+
+  /// What was granted to us comes too late: on to those behind us.
+  void pass_on(const Grant& grant, Instant now, Actions& out) const {
+    Succession rest(identity_.channel, Duration::max());
+    rest.follow(grant.queue, identity_.holder_id, now);
+    for (action::Note& note : rest.wake()) publish(std::move(note), out);
+  }
+
+  static void publish(action::Note note, Actions& out) {
+    out.emplace_back(action::Publish{std::move(note.channel), std::move(note.payload)});
+  }
+
+  /// So many check intervals without a word, and a waiter is forgotten.
+  static constexpr int silent_intervals_max = 5;
+
+  [[nodiscard]] Succession nobody_heard_yet() const {
+    const bool short_enough = request_.check_interval < Duration::max() / silent_intervals_max;
+    return {identity_.channel,
+            short_enough ? silent_intervals_max * request_.check_interval : Duration::max()};
+  }
+
+  Succession succession_;
+  Grant grant_;  // the last one given
+  bool had_company_ = false;
   std::string doubt_;        // why the lock may not be called held just now
   std::string check_nonce_;  // of the check that is under way
   std::optional<std::int64_t> fence_token_;

@@ -77,12 +77,17 @@ inline void check_channel(std::string_view channel) {
   detail::check_utf8("a channel name", channel);
 }
 
+/// Whether a participant of ours could have that id.
+[[nodiscard]] inline bool is_holder_id(std::string_view id) noexcept {
+  return id.size() == own_id_digits && id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 /// Whether a participant of ours may have that id.
 /// @throws LockError (Errc::usage)
 inline void check_holder_id(std::string_view id) {
+  if (is_holder_id(id)) return;
   const auto bad = std::find_if_not(id.begin(), id.end(),
                                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-  if (id.size() == own_id_digits && bad == id.end()) return;
   std::string text = "a holder id has 32 lowercase hex digits, not ";
   if (bad == id.end()) {
     text += std::to_string(id.size());
@@ -103,21 +108,25 @@ inline void check_label(std::string_view label) {
   detail::check_utf8("a label", label);
 }
 
-/// What the names of all ears on `channel` begin with, before "-lock": the channel itself where Redis accepts
-/// it in a client name (bytes 0x21 to 0x7e), as portalocker does, else `~` and its base64url.
-[[nodiscard]] inline std::string name_prefix(std::string_view channel) {
+/// What the names of all ears on `channel` begin with: `<channel>-lock`, as portalocker's, where Redis accepts
+/// that (bytes 0x21 to 0x7e), else `~<its base64url>~lock`, which no other channel's ears are called.
+[[nodiscard]] inline std::string name_stem(std::string_view channel) {
   const bool plain = std::all_of(channel.begin(), channel.end(), [](char c) { return c >= '!' && c <= '~'; });
-  return plain ? std::string(channel) : '~' + detail::base64url(channel);
+  return plain ? std::string(channel) + "-lock" : '~' + detail::base64url(channel) + "~lock";
 }
 
 /// What an ear calls itself while it has joined.
 [[nodiscard]] inline std::string client_name(std::string_view channel, std::string_view holder_id) {
-  return name_prefix(channel).append("-lock-").append(holder_id);
+  return name_stem(channel).append("-").append(holder_id);
 }
 
 /// What portalocker before 4.0 called its only connection.
-[[nodiscard]] inline std::string legacy_client_name(std::string_view channel) {
-  return name_prefix(channel).append("-lock");
+[[nodiscard]] inline std::string legacy_client_name(std::string_view channel) { return name_stem(channel); }
+
+/// Where one who waits outside is told that the lock can be had; always the same, so that a line of waiters
+/// that is passed on does not go stale.
+[[nodiscard]] inline std::string inbox(std::string_view channel, std::string_view holder_id) {
+  return std::string(channel).append("-").append(holder_id);
 }
 
 /// The key that counts the fencing tokens of a channel.
@@ -125,20 +134,17 @@ inline void check_label(std::string_view label) {
   return std::string(channel).append("-fence");
 }
 
-/// Whose ear on the channel with that prefix is called `name`: a holder id, empty for the old protocol,
-/// which has none. Nothing where the name is not exactly one of this channel's: on channel `a`, an ear of
-/// channel `a-lock-b` or a tool that calls itself `a-lock-mytool` is none of ours.
-[[nodiscard]] inline std::optional<std::string_view> named_holder(std::string_view prefix,
+/// Whose ear on the channel with that stem is called `name`: a holder id, empty for the old protocol, which has
+/// none. Nothing where the name is not exactly one of this channel's: on channel `a`, an ear of channel
+/// `a-lock-b` or a tool that calls itself `a-lock-mytool` is none of ours.
+[[nodiscard]] inline std::optional<std::string_view> named_holder(std::string_view stem,
                                                                   std::string_view name) {
-  static constexpr std::string_view infix = "-lock";
-  if (!name.starts_with(prefix) || !name.substr(prefix.size()).starts_with(infix)) return std::nullopt;
-  std::string_view rest = name.substr(prefix.size() + infix.size());
+  if (!name.starts_with(stem)) return std::nullopt;
+  std::string_view rest = name.substr(stem.size());
   if (rest.empty()) return rest;
   if (rest.front() != '-') return std::nullopt;
   rest.remove_prefix(1);
-  const bool is_id =
-      rest.size() == own_id_digits && rest.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  return is_id ? std::optional(rest) : std::nullopt;
+  return is_holder_id(rest) ? std::optional(rest) : std::nullopt;
 }
 
 }  // namespace sublock::core

@@ -22,21 +22,24 @@ template <ElectionPolicy Election, ReaperPolicy Reaper, Rules rules = Rules{}>
 class Participant : public Hold {
  public:
   explicit Participant(Identity identity, Dice dice, Election election = {}, Reaper reaper = {})
-      : Hold(std::move(identity), dice), election_(std::move(election)), reaper_(std::move(reaper)) {}
+      : Hold(std::move(identity), dice), election_(std::move(election)), reaper_(std::move(reaper)) {
+    keeps_channel_ = !rules.fresh_response_channel;
+  }
 
   // --- what the caller wants ---------------------------------------------------------------------
 
   /// Starts an attempt. Only while idle.
   void acquire(const Request& request, Instant now, Actions& out) {
     prepare(request, now);
+    succession_ = nobody_heard_yet();
     start_try(out);
   }
 
   /// Gives the lock back; the answers say so from now on, before the server knows (R8). False where it
   /// is not held: never was, or has been lost.
-  bool release(Actions& out) {
+  bool release(Instant now, Actions& out) {
     if (phase_ != Phase::holding) return false;
-    leave(Result::released, out);
+    let_go(now, out);
     return true;
   }
 
@@ -57,8 +60,10 @@ class Participant : public Hold {
   /// Draws the conclusion, once everything that has arrived is told: the more answers are known, the
   /// less a forged one weighs. Giving way needs one answer, taking the lock needs them all (R4).
   void decide(Instant now, Actions& out) {
+    if (phase_ == Phase::waiting) return decide_outside(out);
     if (phase_ != Phase::probing) return;
-    if (names_an_owner(census_) || (!elected_ && somebody_is_first())) return give_way(out);
+    const bool next = is_to_succeed();
+    if (!next && (names_an_owner(census_) || (!elected_ && somebody_is_first()))) return give_way(out);
     switch (census_.standing()) {
       case Census::Standing::open: return;
       case Census::Standing::forged:
@@ -66,7 +71,9 @@ class Participant : public Hold {
         return step_back(now, out);
       case Census::Standing::complete: break;
     }
-    if (!census_.overheard() || overheard_long_enough_) return conclude(now, out);
+    if (!census_.overheard() || overheard_long_enough_) {
+      return next ? succeed(now, out) : conclude(now, out);
+    }
     // Somebody who listens by pattern may answer as well: give his answers time to give him away.
     if (!timers_.armed(Timer::again)) timers_.arm(Timer::again, saturating_add(now, overheard_grace));
   }
@@ -93,9 +100,11 @@ class Participant : public Hold {
  private:
   // --- events ------------------------------------------------------------------------------------
 
-  void handle(const event::Opened&, Instant, Actions& out) {
+  void handle(const event::Opened&, Instant now, Actions& out) {
     open_ = contacted_ = true;
-    if (phase_ == Phase::opening) join(out);
+    if (phase_ != Phase::opening) return;
+    if (std::exchange(request_.polite, false) && may_wait()) return queue_up(now, out);
+    join(out);
   }
 
   void handle(const event::Joined& joined, Instant now, Actions& out) {
@@ -112,19 +121,30 @@ class Participant : public Hold {
 
   void handle(const event::Listening& listening, Instant now, Actions& out) {
     if (phase_ == Phase::tuning && listening.channel == response_channel_) ping(now, out);
+    if (phase_ == Phase::waiting && listening.channel == inbox_) ask_from_outside(out);
   }
 
   void handle(const event::Message& message, Instant now, Actions& out) {
     if (message.channel == identity_.channel) {
       if (const auto ping = decode_ping(message.payload)) return hear(*ping, now, out);
-      if (!check_nonce_.empty() && decode_check(message.payload) == check_nonce_) pass_check(now);
-    } else if (message.channel == response_channel_ &&
-               (phase_ == Phase::probing || phase_ == Phase::examining)) {
+      if (const auto grant = decode_grant(message.payload)) return hear(*grant, now, out);
+      if (!check_nonce_.empty() && decode_check(message.payload) == check_nonce_) pass_check(now, out);
+    } else if (message.channel == response_channel_ && joined()) {
+      if (auto hint = decode_hint(message.payload)) return heed(std::move(*hint), now, out);
+      if (phase_ == Phase::probing || phase_ == Phase::examining) census_.add(decode_reply(message.payload));
+    } else if (message.channel == inbox_ && phase_ == Phase::waiting) {
+      if (auto hint = decode_hint(message.payload)) return heed(std::move(*hint), now, out);
       census_.add(decode_reply(message.payload));
     }
   }
 
-  void handle(const event::Pinged& pinged, Instant, Actions&) {
+  void handle(const event::Pinged& pinged, Instant, Actions& out) {
+    if (phase_ == Phase::granting && pinged.response_channel == grant_.nonce) {
+      return complete_grant(pinged.count, out);
+    }
+    if (phase_ == Phase::waiting && pinged.response_channel == inbox_) {
+      return census_.reach(pinged.count, pinged.receivers);
+    }
     if (phase_ != Phase::probing || pinged.response_channel != response_channel_) return;
     census_.reach(rules.count_in_ping ? pinged.count : join_count_, pinged.receivers);
   }
@@ -133,6 +153,7 @@ class Participant : public Hold {
     if constexpr (!rules.count_in_join) {
       if (phase_ == Phase::joining) return counted.count == 1 ? claim(now, out) : ping(now, out);
     }
+    if (phase_ == Phase::resting && counted.count == 1) return start_over(out);  // nobody else is left
     // Whoever has gone without an answer won't give one: ask those who are left.
     const bool somebody_left = census_.reached() && counted.count < *census_.reached();
     if (phase_ == Phase::probing && census_.missing() > 0 && somebody_left) look(out);
@@ -148,10 +169,10 @@ class Participant : public Hold {
     start_over(out);
   }
 
-  void handle(const event::Incremented& incremented, Instant now, Actions&) {
+  void handle(const event::Incremented& incremented, Instant now, Actions& out) {
     if (phase_ != Phase::fencing) return;
     fence_token_ = incremented.value;
-    hold(now);
+    if (check_nonce_.empty() || !rules.token_needs_proof) hold(now, out);
   }
 
   void handle(const event::Reminded&, Instant now, Actions& out) { tick(now, out); }
@@ -173,9 +194,12 @@ class Participant : public Hold {
         return;
       case Verb::listen:
         if (phase_ == Phase::tuning) step_aside(refused.failure, now, out);
+        if (phase_ == Phase::waiting) inbox_.clear();  // no hints, then
         return;
       case Verb::ping:
         if (phase_ == Phase::probing) step_aside(refused.failure, now, out);
+        // Whether the grant gets through or not, the lock is not ours any more.
+        if (phase_ == Phase::granting) leave(Result::released, out);
         return;
       case Verb::increment:
         if (phase_ != Phase::fencing) return;
@@ -194,9 +218,11 @@ class Participant : public Hold {
 
   void handle(const event::Lost& lost, Instant now, Actions&) {
     open_ = false;
+    inbox_.clear();
     switch (phase_) {
       case Phase::idle:
       case Phase::waiting: return;
+      case Phase::granting: return end(Result::lost, {Errc::lost, lost.failure.text});
       case Phase::leaving:
         // The lock may have been gone before the server could read that it was given back.
         if (after_leaving_ == Result::released) return end(Result::lost, {Errc::lost, lost.failure.text});
@@ -218,8 +244,32 @@ class Participant : public Hold {
     }
     if (!joined() || (phase_ == Phase::leaving && !rules.answer_while_leaving)) return;
     if (rules.pinger_is_candidate && !ping.waiting) remember(ping);
-    out.emplace_back(action::Publish{ping.response_channel, encode_reply(describe_self(told_mode(), now))});
+    Holder self = describe_self(told_mode(), now);
+    self.next = admit(ping, now);
+    out.emplace_back(action::Publish{ping.response_channel, encode_reply(self)});
     announced_ = true;
+    invite(out);
+  }
+
+  /// The owner hands the lock to us, if it is our latest question that he answers (R10).
+  void hear(const Grant& grant, Instant now, Actions& out) {
+    if (grant.to != identity_.holder_id) return;
+    if (grant.nonce != response_channel_) {
+      line_ = grant.queue;  // for its sake alone
+      return;
+    }
+    if (phase_ == Phase::leaving) return pass_on(grant, now, out);
+    if (!awaits_grant()) return;
+    if (phase_ == Phase::resting && !succeeding_) return start_over(out);  // others came first, just now
+    handed_over_ = true;
+    line_ = grant.queue;
+    if (phase_ == Phase::resting) succeed(now, out);
+  }
+
+  void pass_check(Instant now, Actions& out) {
+    check_nonce_.clear();
+    if (holds()) return Hold::pass_check(now);
+    if (phase_ == Phase::fencing && fence_token_) hold(now, out);
   }
 
   void remember(const Ping& ping) {
@@ -236,36 +286,7 @@ class Participant : public Hold {
 
   // --- asking ------------------------------------------------------------------------------------
 
-  /// Asks once more, on a response channel of its own (R5).
-  void look(Actions& out) {
-    timers_.disarm(Timer::again);
-    if constexpr (rules.fresh_response_channel) response_channel_ = fresh_response_channel();
-    phase_ = Phase::tuning;
-    out.emplace_back(action::Listen{response_channel_});
-  }
-
-  void ping(Instant now, Actions& out) {
-    phase_ = Phase::probing;
-    census_ = Census(identity_.holder_id);
-    heard_ = {};
-    overheard_long_enough_ = false;
-    // A first question may be put anew when somebody leaves, within the same patience; the second one,
-    // on which a life depends, gets all of it.
-    if (!timers_.armed(Timer::patience) || !suspects_.empty()) be_patient(now);
-    if (suspects_.empty()) timers_.arm(Timer::recount, saturating_add(now, recount_interval()));
-    Ping ping;
-    ping.response_channel = response_channel_;
-    ping.sublock = true;
-    ping.from = self();
-    ping.mode = told_mode();
-    out.emplace_back(action::Ping{identity_.channel, response_channel_, encode(ping)});
-  }
-
-  void recount(Instant now, Actions& out) {
-    if (phase_ != Phase::probing) return;
-    out.emplace_back(action::Count{identity_.channel});
-    timers_.arm(Timer::recount, saturating_add(now, recount_interval()));
-  }
+  void ping(Instant now, Actions& out) { ask(told_mode(), now, out); }
 
   // --- concluding --------------------------------------------------------------------------------
 
@@ -284,7 +305,7 @@ class Participant : public Hold {
 
   void claim(Instant now, Actions& out) {
     announced_ = rules.hold_before_answering;
-    take(now, out);
+    take(std::exchange(line_, {}), now, out);
   }
 
   [[nodiscard]] Verdict judge() const {
@@ -298,6 +319,14 @@ class Participant : public Hold {
     return rules.first_in_order_claims && names_a_first(election_, writer(), census_, heard_);
   }
 
+  /// The owner has told us that we come next, and may have handed the lock to us by now (R10).
+  void succeed(Instant now, Actions& out) {
+    if (rules.grant_yields && is_preceded(election_, self(), census_, heard_)) {
+      return handed_over_ ? start_over(out) : rest(lag_of_old_peers, now);
+    }
+    handed_over_ ? claim(now, out) : stand_ready(now);
+  }
+
   /// First in line, while readers hold: stays joined, which keeps new readers out (R9).
   void stand(Instant now, Actions& out) {
     const bool somebody_holds = census_.any_of([](const Holder& answer) {
@@ -307,13 +336,7 @@ class Participant : public Hold {
     elected_ = true;
     note_blockers();
     trouble_ = {};
-    rest(rest_, now);
-    rest_ = std::min(rest_ * 2, std::max(request_.check_interval, first_rest));
-  }
-
-  void start_over(Actions& out) {
-    timers_.disarm_steps();
-    look(out);
+    watch(now);
   }
 
   // --- looking into silence (R12) ----------------------------------------------------------------
@@ -321,8 +344,9 @@ class Participant : public Hold {
   void lose_patience(Instant now, Actions& out) {
     if (holds()) return fail_check(out);
     if (phase_ == Phase::fencing) {
+      const char* silence = fence_token_ ? " did not deliver the check of it" : " did not answer INCR";
       return finish(Result::failed,
-                    {Errc::connect, "no fencing token: " + request_.server + " did not answer INCR"}, out);
+                    {Errc::connect, "no fencing token: " + request_.server + silence + " in time"}, out);
     }
     if (phase_ != Phase::probing || !census_.heard_itself()) {
       // Our own silence proves nothing about others.
@@ -334,7 +358,6 @@ class Participant : public Hold {
       return conclude(now, out);
     }
     note_silence();
-    if (!suspects_.empty()) return kill_the_silent(now, out);
     if constexpr (!Reaper::asks) return step_back(now, out);
     phase_ = Phase::examining;
     be_patient(now);
@@ -347,42 +370,29 @@ class Participant : public Hold {
       return step_back(now, out);
     }
     Suspects silent = silent_by_name(identity_, census_, connections);
-    if (silent.empty()) return dismiss_strangers(now, out);
+    if (silent.empty()) {
+      suspects_.clear();
+      dismiss_strangers(out);
+      return decide(now, out);
+    }
+    if (!suspects_.empty()) {
+      // Whoever has gone since the first question has been asked but once, and his connection may serve
+      // another lock by now.
+      suspects_ = in_both(suspects_, silent);
+      return kill_the_silent(now, out);
+    }
+    if (silent.size() > census_.missing()) return start_over(out);  // some came after the question
     suspects_ = choose_suspects(reaper_, identity_, census_, connections, std::move(silent));
     if (suspects_.empty() || request_.once) return step_back(now, out);
     if constexpr (!rules.kill_only_asked_twice) return kill_the_silent(now, out);
     start_over(out);
   }
 
-  /// Everybody named for this channel has answered, so the rest own nothing.
-  void dismiss_strangers(Instant now, Actions& out) {
-    census_.discount_strangers();
-    phase_ = Phase::probing;
-    timers_.disarm_steps();
-    if (census_.strangers() > 0 && strangers_.empty()) {
-      strangers_ = describe_strangers(census_);
-      out.emplace_back(action::Warn{strangers_});
-    }
-    trouble_ = {};
-    decide(now, out);
-  }
-
-  void kill_the_silent(Instant now, Actions& out) {
-    suspects_ = silent_again(std::exchange(suspects_, {}), census_);
-    if (suspects_.empty()) return start_over(out);
-    action::Kill kill;
-    for (const Diagnosis::Suspect& suspect : suspects_) kill.ids.push_back(suspect.connection_id);
-    phase_ = Phase::killing;
-    timers_.disarm_steps();
-    be_patient(now);
-    out.emplace_back(std::move(kill));
-  }
-
   void go_on(Instant now, Actions& out) {
     if (holds()) {
       return check_self(now, std::min(request_.self_check_interval, request_.unavailable_timeout), out);
     }
-    if (phase_ == Phase::waiting) return start_try(out);
+    if (phase_ == Phase::waiting) return wait_on(now, out);
     if (phase_ == Phase::resting) return start_over(out);
     overheard_long_enough_ = true;
   }

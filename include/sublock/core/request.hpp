@@ -29,6 +29,7 @@ struct Request {
   Duration self_check_interval = Duration::zero();  ///< while holding; zero for never
   bool fencing = false;                             ///< draw a fencing token before the lock counts as held
   std::string server = "the server";                ///< as errors call it
+  bool polite = false;            ///< ask from outside first: somebody waited when we last let go
   bool once = false;              ///< don't wait: give up on the first look that doesn't lead to the lock
   bool fail_when_locked = false;  ///< give up once it is certain that somebody else has it
 };
@@ -42,10 +43,11 @@ enum class Phase : std::uint8_t {
   examining,  ///< joined; waiting for the list of connections
   killing,    ///< joined; waiting for the kill to be confirmed
   resting,    ///< joined; will ask again in a moment
-  fencing,    ///< owns it as far as others can tell; waiting for the fencing token
-  holding,    ///< has the lock
-  leaving,    ///< waiting for the unsubscribe to be confirmed
-  waiting,    ///< not joined; will try again in a moment
+  fencing,  ///< owns it as far as others can tell; waiting for the fencing token and for proof that it counts
+  holding,  ///< has the lock
+  granting,  ///< no owner any more; waiting to hear that the server has delivered the grant
+  leaving,   ///< waiting for the unsubscribe to be confirmed
+  waiting,   ///< not joined; listens on an inbox, and will try again in a moment
 };
 
 /// How the last attempt, or the hold after it, ended.

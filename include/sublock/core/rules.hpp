@@ -16,8 +16,10 @@ struct Rules {
   bool first_in_order_claims = true;   ///< R7: without it, any complete probe without an owner claims
   bool answer_while_leaving = true;    ///< R8
   bool readers_are_shared = true;      ///< R9: without it, a reader that hasn't got it yet says pending
-  bool loss_is_final = true;           ///< R11: without it, a holder that lost its ear goes on
-  bool kill_only_asked_twice = true;   ///< R12: without it, one silence is enough
+  bool grant_yields = true;           ///< R10: without it, a grant is taken whoever comes before in the order
+  bool loss_is_final = true;          ///< R11: without it, a holder that lost its ear goes on
+  bool kill_only_asked_twice = true;  ///< R12: without it, one silence is enough
+  bool token_needs_proof = true;      ///< without it, a token counts that was drawn after the lock was lost
 };
 
 /// The rules that locks with this election keep: all. A test that wants to see one broken specializes this

@@ -26,10 +26,10 @@ using Suspects = std::vector<Diagnosis::Suspect>;
 /// is a stranger; whatever a reaper may think.
 [[nodiscard]] inline Suspects silent_by_name(const Identity& self, const Census& census,
                                              const std::vector<Connection>& connections) {
-  const std::string prefix = name_prefix(self.channel);
+  const std::string stem = name_stem(self.channel);
   Suspects silent;
   for (const Connection& connection : connections) {
-    const auto holder = named_holder(prefix, connection.name);
+    const auto holder = named_holder(stem, connection.name);
     if (!holder) continue;
     const bool answered = holder->empty()
                               ? census.legacy_answered()
@@ -43,14 +43,22 @@ using Suspects = std::vector<Diagnosis::Suspect>;
 template <ReaperPolicy Reaper>
 [[nodiscard]] Suspects choose_suspects(const Reaper& reaper, const Identity& self, const Census& census,
                                        const std::vector<Connection>& connections, Suspects silent) {
-  const std::string name = name_prefix(self.channel);
+  const std::string stem = name_stem(self.channel);
   const std::vector<std::string> answered = census.answered();
-  const Suspects chosen = reaper.examine({name, answered, census.legacy_answered(), connections}).suspects;
+  const Suspects chosen = reaper.examine({stem, answered, census.legacy_answered(), connections}).suspects;
   std::erase_if(silent, [&](const Diagnosis::Suspect& suspect) {
     return std::ranges::find(chosen, suspect.connection_id, &Diagnosis::Suspect::connection_id) ==
            chosen.end();
   });
   return silent;
+}
+
+/// Those of the one who are also in the other, with the same connection.
+[[nodiscard]] inline Suspects in_both(Suspects suspects, const Suspects& others) {
+  std::erase_if(suspects, [&](const Diagnosis::Suspect& suspect) {
+    return std::ranges::find(others, suspect) == others.end();
+  });
+  return suspects;
 }
 
 /// Those who have not answered the second question either.

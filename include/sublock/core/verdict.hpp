@@ -85,6 +85,17 @@ namespace detail {
   return census.any_of([](const Holder& answer) { return answer.mode == HolderMode::exclusive; });
 }
 
+/// Whether it is no use to go in: somebody owns the lock, or stands first in line.
+[[nodiscard]] inline bool is_taken(const Census& census) {
+  return names_an_owner(census) ||
+         census.any_of([](const Holder& answer) { return answer.elected.value_or(false); });
+}
+
+/// Whether somebody has it, or is about to take it.
+[[nodiscard]] inline bool is_contended(const Census& census) {
+  return is_taken(census) || census.any_of(detail::is_candidate);
+}
+
 /// Whether somebody else comes first: a writer before us in the order, or one who stands already. One
 /// such answer is enough too, for giving way is always safe. O(answers + heard pings).
 template <ElectionPolicy Election>
@@ -116,6 +127,22 @@ template <ElectionPolicy Election>
   if (heard.unknown_writer) return Verdict::ask_again;
   if (!writer.looked_twice && census.any_of(detail::may_lag)) return Verdict::ask_twice;
   return Verdict::hold;
+}
+
+/// Whether one whom the owner would hand the lock to must let others go first: a second owner, and writers
+/// before him, or of whom he can't tell, to whom he has said `pending` since he last asked. Those may find out
+/// by themselves that the lock is free, for the owner may be gone before he answers them, or a grant come late.
+template <ElectionPolicy Election>
+[[nodiscard]] bool is_preceded(const Election& election, const Candidate& self, const Census& census,
+                               const HeardPings& heard) {
+  const auto is_before = [&](const Candidate& other) { return election.before(other, self); };
+  const auto may_claim = [&](const Holder& answer) {
+    const bool stands = answer.elected.value_or(true);
+    return detail::is_candidate(answer) && (stands || is_before({answer.holder_id, answer.priority}));
+  };
+  const auto owns = [](const auto& entry) { return entry.second.mode == HolderMode::exclusive; };
+  return heard.unknown_writer || std::ranges::any_of(heard.writers, is_before) || census.any_of(may_claim) ||
+         std::ranges::count_if(census.answers(), owns) > 1;
 }
 
 /// For a complete census without an owner: a reader joins readers, and lets every writer go first.

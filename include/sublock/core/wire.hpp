@@ -60,12 +60,13 @@ namespace wire {
 using record::Tolerant;
 
 struct PingExtension {
-  BOOST_HANA_DEFINE_STRUCT(PingExtension,       //
-                           (std::int64_t, v),   //
-                           (std::string, id),   //
-                           (HolderMode, mode),  //
-                           (bool, waiting),     //
-                           (std::optional<std::int64_t>, priority));
+  BOOST_HANA_DEFINE_STRUCT(PingExtension,                            //
+                           (std::int64_t, v),                        //
+                           (std::string, id),                        //
+                           (HolderMode, mode),                       //
+                           (bool, waiting),                          //
+                           (std::optional<std::int64_t>, priority),  //
+                           (std::optional<bool>, queue));
 };
 
 struct Ping {
@@ -150,11 +151,12 @@ struct Ping {
   Candidate from{};
   HolderMode mode = HolderMode::pending;  ///< pending or shared
   bool waiting = false;                   ///< not joined, so no candidate
+  bool queue = false;                     ///< will wait for the lock, and wants to be told when it can be had
 
   friend bool operator==(const Ping&, const Ping&) = default;
 };
 
-/// What a releasing holder tells one waiter, on its inbox.
+/// What a holder tells one waiter, on its inbox, or one who stands, on its response channel.
 struct Hint {
   HintKind kind = HintKind::wake;
   std::vector<std::string> queue{};
@@ -177,7 +179,7 @@ struct Grant {
   out.message.emplace("ping");
   out.response_channel = ping.response_channel;
   out.sublock.emplace(wire::PingExtension{extension_version, ping.from.holder_id, ping.mode, ping.waiting,
-                                          ping.from.priority});
+                                          ping.from.priority, ping.queue});
   return record::encode(out);
 }
 
@@ -253,6 +255,7 @@ namespace detail {
     ping.from = {extension->id, extension->priority.value_or(0)};
     ping.mode = extension->mode;
     ping.waiting = extension->waiting;
+    ping.queue = extension->queue.value_or(false);
   }
   return ping;
 }

@@ -20,7 +20,7 @@ struct ClientListReaper {
   [[nodiscard]] Diagnosis examine(const Silence& silence) const {
     Diagnosis diagnosis;
     for (const Connection& connection : silence.connections) {
-      const auto holder = core::named_holder(silence.name, connection.name);
+      const auto holder = core::named_holder(silence.stem, connection.name);
       if (!holder) continue;
       // The old protocol has no ids: one such answer may be anybody's, so it clears them all.
       const bool answered =

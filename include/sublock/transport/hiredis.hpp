@@ -119,8 +119,8 @@ class HiredisTransport::Line {
     if (usable()) state_->ear->listen(channel);
   }
 
-  void leave() {
-    if (usable()) state_->ear->leave();
+  void leave(const std::vector<core::action::Note>& notes = {}) {
+    if (usable()) state_->ear->leave(notes);
   }
 
   void ping(std::string_view channel, std::string_view response_channel, std::string_view payload) {

@@ -77,10 +77,10 @@ class Ear final : public Link {
     send(bytes);
   }
 
-  void leave() { forget_everything(What::left); }
+  void leave(const std::vector<core::action::Note>& notes) { forget_everything(What::left, notes); }
 
  private:
-  enum class What { join, listen, unsubscribed, unsubscribed_all, left, undone, retired, pong };
+  enum class What { join, listen, unsubscribed, unsubscribed_all, noted, left, undone, retired, pong };
   struct Awaited {
     What what;
     std::string channel;
@@ -112,10 +112,14 @@ class Ear final : public Link {
     send(bytes);
   }
 
-  void forget_everything(What then) {
+  void forget_everything(What then, const std::vector<core::action::Note>& notes = {}) {
     std::string bytes;
     append(bytes, {"UNSUBSCRIBE"});
     await(What::unsubscribed_all);
+    for (const core::action::Note& note : notes) {
+      append(bytes, {"PUBLISH", note.channel, note.payload});
+      await(What::noted);
+    }
     append(bytes, {"CLIENT", "SETNAME", ""});
     await(then);
     subscribed_ = false;
@@ -172,6 +176,7 @@ class Ear final : public Link {
     switch (awaited.what) {
       case What::join: return take_join(reply);
       case What::listen: return take_listen(awaited.channel, reply);
+      case What::noted: return is_error(reply) || reply.type == REDIS_REPLY_INTEGER;
       case What::unsubscribed:
       case What::retired: return is_push(reply, 3, "unsubscribe");
       case What::left:

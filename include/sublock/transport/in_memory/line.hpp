@@ -80,17 +80,19 @@ class Line {
     world_->ask(*state_->ear, state_, std::move(request));
   }
 
-  void leave() {
+  void leave(const std::vector<core::action::Note>& notes = {}) {
     if (!usable()) return;
     state_->response_channel.clear();
-    world_->ask(*state_->ear, state_,
-                {.verb = core::Verb::leave,
-                 .commands = {"UNSUBSCRIBE", "CLIENT SETNAME"},
-                 .run = [](Server& server, Socket& ear) -> core::Event {
-                   server.unsubscribe_all(ear);
-                   ear.name.clear();
-                   return core::event::Left{};
-                 }});
+    Request request{.verb = core::Verb::leave, .commands = {"UNSUBSCRIBE"}};
+    request.commands.insert(request.commands.end(), notes.size(), "PUBLISH");
+    request.commands.emplace_back("CLIENT SETNAME");
+    request.run = [=](Server& server, Socket& ear) -> core::Event {
+      server.unsubscribe_all(ear);
+      for (const core::action::Note& note : notes) server.publish(note.channel, note.payload);
+      ear.name.clear();
+      return core::event::Left{};
+    };
+    world_->ask(*state_->ear, state_, std::move(request));
   }
 
   void ping(const std::string& channel, const std::string& response_channel, const std::string& payload) {

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The moves of one who asks, from inside the channel or from outside: putting the question, putting it
+// again, and what follows from silence. What the answers mean is decided in participant.hpp.
+
+#include <sublock/core/attempt.hpp>
+#include <sublock/core/suspicion.hpp>
+#include <sublock/core/wire.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sublock::core {
+
+class Asking : public Attempt {
+ protected:
+  using Attempt::Attempt;
+
+  // --- from inside -------------------------------------------------------------------------------
+
+  /// Asks once more, on a response channel of its own (R5).
+  void look(Actions& out) {
+    timers_.disarm(Timer::again);
+    if (!keeps_channel_) response_channel_ = fresh_response_channel();
+    phase_ = Phase::tuning;
+    out.emplace_back(action::Listen{response_channel_});
+  }
+
+  void start_over(Actions& out) {
+    timers_.disarm_steps();
+    look(out);
+  }
+
+  /// Asks everybody on the channel, as one who says that he is `told`.
+  void ask(HolderMode told, Instant now, Actions& out) {
+    phase_ = Phase::probing;
+    census_ = Census(identity_.holder_id);
+    heard_ = {};
+    overheard_long_enough_ = false;
+    succeeding_ = handed_over_ = false;
+    // A first question may be put anew when somebody leaves, within the same patience; the second one,
+    // on which a life depends, gets all of it.
+    if (!timers_.armed(Timer::patience) || !suspects_.empty()) be_patient(now);
+    if (suspects_.empty()) timers_.arm(Timer::recount, saturating_add(now, recount_interval()));
+    Ping ping = own_ping(response_channel_);
+    ping.mode = told;
+    out.emplace_back(action::Ping{identity_.channel, response_channel_, encode(ping)});
+  }
+
+  // --- from outside ------------------------------------------------------------------------------
+
+  /// Begins outside, behind whoever waits there already.
+  void queue_up(Instant now, Actions& out) {
+    wait(dice_.jittered(request_.check_interval), now);
+    listen_outside(out);
+  }
+
+  /// Asks where nobody counts us: who has it? And takes, or keeps, a place in the line.
+  void ask_from_outside(Actions& out) {
+    census_ = {};
+    Ping ping = own_ping(inbox_);
+    ping.waiting = true;
+    out.emplace_back(action::Ping{identity_.channel, inbox_, encode(ping)});
+  }
+
+  /// What an inbox has told: whether to go in. Unasked one does so only once in a while.
+  void decide_outside(Actions& out) {
+    const bool free = census_.standing() == Census::Standing::complete && !is_contended(census_);
+    if (free && std::exchange(eager_, false)) come_in(out);
+  }
+
+  /// With what a hint has told of the line; whatever was told before is past.
+  void come_in(Actions& out, std::vector<std::string> line = {}) {
+    line_ = std::move(line);
+    timers_.disarm_steps();
+    start_try(out);
+  }
+
+  /// Taken still, as far as the last answers tell: asks once more. All else needs a look from inside.
+  void wait_on(Instant now, Actions& out) {
+    eager_ = true;
+    if (inbox_.empty() || !is_taken(census_)) return come_in(out);
+    timers_.arm(Timer::again, saturating_add(now, dice_.jittered(request_.check_interval)));
+    ask_from_outside(out);
+  }
+
+  /// A hint costs a look at most.
+  void heed(Hint hint, Instant now, Actions& out) {
+    if (phase_ == Phase::waiting) return come_in(out, std::move(hint.queue));
+    watch_ = first_rest;
+    if (phase_ == Phase::resting) recount(now, out);
+  }
+
+  // --- standing first in line --------------------------------------------------------------------
+
+  /// An owner has told us, a writer, that we come next.
+  [[nodiscard]] bool is_to_succeed() const {
+    return request_.mode == LockMode::exclusive && may_wait() && census_.any_of([](const Holder& answer) {
+      return answer.mode == HolderMode::exclusive && answer.next;
+    });
+  }
+
+  /// Stays on the channel, for the owner will hand us the lock there (R10). A killed owner won't: we alone
+  /// watch closely whether he is still there.
+  void stand_ready(Instant now) {
+    note_blockers();
+    trouble_ = {};
+    succeeding_ = true;
+    Duration held = Duration::zero();
+    for (const Holder& blocker : blockers_)
+      held = std::max<Duration>(held, blocker.held_for.value_or(std::chrono::milliseconds(0)));
+    watch_ = std::clamp<Duration>(held / 50, first_watch, std::max(first_watch, request_.check_interval));
+    watch(now);
+  }
+
+  /// Stays on the channel and asks again in a while; until then a look at the count, which disturbs nobody,
+  /// tells whether everybody else has gone.
+  void watch(Instant now) {
+    rest(request_.check_interval, now);
+    timers_.arm(Timer::recount, saturating_add(now, watch_));
+  }
+
+  /// Has somebody gone? Asked while answers are missing, and by one who watches.
+  void recount(Instant now, Actions& out) {
+    if (phase_ != Phase::probing && phase_ != Phase::resting) return;
+    out.emplace_back(action::Count{identity_.channel});
+    Duration pause = recount_interval();
+    if (phase_ == Phase::resting) pause = watch_ = next_watch();
+    timers_.arm(Timer::recount, saturating_add(now, pause));
+  }
+
+  /// The longer it has lasted, the longer it may last still.
+  [[nodiscard]] Duration next_watch() const {
+    const Duration longer = succeeding_ ? watch_ + watch_ / 50 : watch_ * 2;
+    return std::min(longer, std::max(request_.check_interval, first_rest));
+  }
+
+  // --- looking into silence (R12) ----------------------------------------------------------------
+
+  /// Everybody named for this channel has answered, so the rest own nothing.
+  void dismiss_strangers(Actions& out) {
+    census_.discount_strangers();
+    phase_ = Phase::probing;
+    timers_.disarm_steps();
+    if (census_.strangers() > 0 && strangers_.empty()) {
+      strangers_ = describe_strangers(census_);
+      out.emplace_back(action::Warn{strangers_});
+    }
+    trouble_ = {};
+  }
+
+  void kill_the_silent(Instant now, Actions& out) {
+    suspects_ = silent_again(std::exchange(suspects_, {}), census_);
+    if (suspects_.empty()) return start_over(out);
+    action::Kill kill;
+    for (const Diagnosis::Suspect& suspect : suspects_) kill.ids.push_back(suspect.connection_id);
+    phase_ = Phase::killing;
+    timers_.disarm_steps();
+    be_patient(now);
+    out.emplace_back(std::move(kill));
+  }
+
+  std::vector<std::string> line_;  // who waits, as the one before us had it
+  bool eager_ = true;              // may go in unasked, where it looks as if the lock could be had
+  bool keeps_channel_ = false;     // true only where R5 is switched off
+};
+
+}  // namespace sublock::core

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// What a holder knows of those who come after it: who waits outside, in the order in which they were heard,
+// and who stands on the channel already. All of it is a hint: losing it costs time, never safety.
+
+#include <sublock/core/event.hpp>
+#include <sublock/core/holder.hpp>
+#include <sublock/core/name.hpp>
+#include <sublock/core/wire.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sublock::core {
+
+/// One who has left the channel and listens on an inbox.
+struct Waiter {
+  std::string holder_id;
+  bool writer = true;
+  Instant heard_at;
+};
+
+/// A pending writer on the channel, known by the response channel of his latest question.
+struct Successor {
+  std::string holder_id;
+  std::string nonce;
+  Instant heard_at;
+};
+
+class Succession {
+ public:
+  /// More are not kept: they will be heard again.
+  static constexpr std::size_t waiters_max = 4096;
+  /// More are not passed on: a grant must stay small.
+  static constexpr std::size_t passed_on_max = 64;
+
+  Succession() = default;
+  Succession(std::string channel, Duration forget_after)
+      : channel_(std::move(channel)), forget_after_(forget_after) {}
+
+  /// Those who waited for the one before us, as far as he passed them on, come before those whom we alone
+  /// have heard; but what we have heard ourselves is newer. `self` waits no more. O(line * waiters).
+  void follow(const std::vector<std::string>& line, const std::string& self, Instant now) {
+    successor_.reset();
+    invited_.clear();
+    const std::vector<Waiter> heard = std::exchange(waiters_, {});
+    for (const std::string& entry : line) {
+      if (auto waiter = parse(entry, now); waiter && waiter->holder_id != self) keep(*waiter);
+    }
+    for (const Waiter& waiter : heard) keep(waiter);
+  }
+
+  /// Somebody asks from outside: he keeps his place, or gets the last one. One whose inbox is not of our make
+  /// gets none. O(waiters).
+  void hear_waiter(const Ping& ping, Instant now) {
+    forget_the_silent(now);
+    const std::string& id = ping.from.holder_id;
+    if (is_holder_id(id) && ping.response_channel == inbox(channel_, id)) {
+      keep({id, ping.mode == HolderMode::pending, now});
+    }
+  }
+
+  /// He has come in, and waits no more. O(waiters).
+  void drop(const std::string& id) {
+    std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.holder_id == id; });
+  }
+
+  /// A writer asks from inside. True if he comes next: nobody else does, and nobody waits before him. O(waiters).
+  bool hear_standing(const Ping& ping, Instant now) {
+    forget_the_silent(now);
+    const bool is_next = may_succeed(ping.from.holder_id);
+    drop(ping.from.holder_id);
+    if (!is_next) return false;
+    successor_ = Successor{ping.from.holder_id, ping.response_channel, now};
+    invited_.clear();
+    return true;
+  }
+
+  /// A note that asks the first in line to come in, if he is a writer and nobody has been asked yet. It takes
+  /// the rest of the line along: the lock may be free before he is there.
+  [[nodiscard]] std::optional<action::Note> invite() {
+    if (successor_ || !invited_.empty() || waiters_.empty() || !waiters_.front().writer) return std::nullopt;
+    invited_ = waiters_.front().holder_id;
+    return action::Note{inbox(channel_, waiters_.front().holder_id), encode(Hint{HintKind::next, line(1)})};
+  }
+
+  [[nodiscard]] const std::optional<Successor>& successor(Instant now) {
+    forget_the_silent(now);
+    return successor_;
+  }
+
+  /// Notes that wake the first writer in line, or all the readers before him; the first of them gets the
+  /// rest of the line. O(waiters).
+  [[nodiscard]] std::vector<action::Note> wake() {
+    std::vector<action::Note> notes;
+    if (!invited_.empty()) {
+      // He may have come in by now, and hears what is said on the lock channel.
+      notes.push_back({channel_, encode(Grant{invited_, inbox(channel_, invited_), line(1)})});
+    }
+    const bool readers = !waiters_.empty() && !waiters_.front().writer;
+    const auto end = readers ? std::ranges::find(waiters_, true, &Waiter::writer)
+                             : waiters_.begin() + (waiters_.empty() ? 0 : 1);
+    const std::vector<Waiter> woken(waiters_.begin(), end);
+    waiters_.erase(waiters_.begin(), end);
+    for (const Waiter& waiter : woken) {
+      Hint hint{HintKind::wake, {}};
+      if (&waiter == &woken.front()) hint.queue = line();
+      notes.push_back({inbox(channel_, waiter.holder_id), encode(hint)});
+    }
+    return notes;
+  }
+
+  /// Those who wait behind the first `skipped`, as they are passed on.
+  [[nodiscard]] std::vector<std::string> line(std::size_t skipped = 0) const {
+    std::vector<std::string> entries;
+    for (std::size_t i = skipped; i < waiters_.size() && entries.size() < passed_on_max; ++i) {
+      entries.push_back(print(waiters_[i]));
+    }
+    return entries;
+  }
+
+  [[nodiscard]] const std::vector<Waiter>& waiters() const { return waiters_; }
+
+  /// Nobody is known to wait.
+  [[nodiscard]] bool empty() const { return waiters_.empty() && !successor_; }
+
+  [[nodiscard]] std::string state_key() const {
+    std::string key = '|' + invited_;
+    if (successor_) key += '>' + successor_->holder_id + successor_->nonce;
+    for (const Waiter& waiter : waiters_) key += print(waiter);
+    return key;
+  }
+
+ private:
+  /// In his place, where he has one.
+  void keep(const Waiter& waiter) {
+    const auto known = std::ranges::find(waiters_, waiter.holder_id, &Waiter::holder_id);
+    if (known != waiters_.end()) {
+      *known = waiter;
+    } else if (waiters_.size() < waiters_max) {
+      waiters_.push_back(waiter);
+    }
+  }
+
+  [[nodiscard]] bool may_succeed(const std::string& id) const {
+    if (successor_) return successor_->holder_id == id;
+    if (!invited_.empty()) return invited_ == id;
+    return waiters_.empty() || (waiters_.front().writer && waiters_.front().holder_id == id);
+  }
+
+  void forget_the_silent(Instant now) {
+    std::erase_if(waiters_, [&](const Waiter& waiter) { return now - waiter.heard_at > forget_after_; });
+    if (successor_ && now - successor_->heard_at > forget_after_) successor_.reset();
+    const auto is_invited = [&](const Waiter& waiter) { return waiter.holder_id == invited_; };
+    if (std::ranges::none_of(waiters_, is_invited)) invited_.clear();
+  }
+
+  [[nodiscard]] static std::string print(const Waiter& waiter) {
+    return (waiter.writer ? 'w' : 'r') + waiter.holder_id;
+  }
+
+  [[nodiscard]] static std::optional<Waiter> parse(std::string_view entry, Instant now) {
+    const bool sound = (entry.starts_with('w') || entry.starts_with('r')) && is_holder_id(entry.substr(1));
+    if (!sound) return std::nullopt;
+    return Waiter{std::string(entry.substr(1)), entry[0] == 'w', now};
+  }
+
+  std::string channel_;
+  Duration forget_after_ = Duration::max();
+  std::vector<Waiter> waiters_;
+  std::optional<Successor> successor_;
+  std::string invited_;  // the waiter who was told to come in, as long as he is one
+};
+
+}  // namespace sublock::core

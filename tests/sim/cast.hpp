@@ -33,8 +33,10 @@ struct Facts {
   core::Phase phase = core::Phase::idle;
   HolderMode mode = HolderMode::pending;
   bool trying = false;
-  unsigned reached = 0;   // by the ping that it waits for answers to, as far as it has been told
-  unsigned suspects = 0;  // connections that it may kill, as a set
+  bool succeeding = false;
+  std::optional<unsigned> successor;  // whose latest question it knows, and would answer by a grant
+  unsigned reached = 0;               // by the ping that it waits for answers to, as far as it has been told
+  unsigned suspects = 0;              // connections that it may kill, as a set
   std::array<bool, core::Timers::count> armed{};
   std::optional<bool> settled;  // looked up when first asked for
 };
@@ -47,17 +49,33 @@ struct Step {
 
 template <class Shipped>
 class Cast {
+  /// The present time, always: when a timer fires is the stage's affair.
+  static constexpr core::Instant now = core::Instant(std::chrono::hours(1));
+
  public:
   /// The shipping participant; what the stage needs to know of it is looked up where only it can.
   class Participant : public Shipped {
    public:
     using Shipped::Shipped;
 
-    [[nodiscard]] Facts facts() const {
+    /// The question that it knows of `who` is no more his latest.
+    void outdate(unsigned who) {
+      core::Ping ping;
+      ping.from.holder_id = holder_id(who);
+      ping.response_channel = Script::foreign_channel(who, past);
+      this->succession_.hear_standing(ping, now);
+    }
+
+    [[nodiscard]] Facts facts() {
       Facts facts;
       facts.phase = this->phase();
       facts.mode = this->mode();
       facts.trying = this->is_trying();
+      facts.succeeding = this->succeeding_;
+      if (const auto& successor = this->succession_.successor(now); successor && this->owns()) {
+        const unsigned who = player_of(successor->holder_id);
+        if (successor->nonce == Script::foreign_channel(who, present)) facts.successor = who;
+      }
       facts.reached = static_cast<unsigned>(this->census_.reached().value_or(0));
       const bool suspects = this->is_trying() && facts.phase != core::Phase::leaving &&
                             facts.phase != core::Phase::killing;  // else they are past, or a text
@@ -71,12 +89,11 @@ class Cast {
     }
   };
 
-  /// A participant and its present response channel.
   struct Live {
     Participant participant;
-    std::string channel;
+    Names names;
 
-    [[nodiscard]] std::string key() const { return replaced(participant.state_key(), channel, "@"); }
+    [[nodiscard]] std::string key() const { return replaced(participant.state_key(), names.channel, "@"); }
   };
 
   /// One participant for each request.
@@ -108,7 +125,7 @@ class Cast {
   /// Whether the conclusion that the shell lets it draw has been drawn already.
   bool settled(unsigned who, StateId id) {
     if (!facts_[id].settled) {
-      const Step& step = this->step(who, id, Kind::decide);
+      const Step& step = this->step(who, id, {Kind::call, decide});
       facts_[id].settled = step.next == id && step.actions.empty();
     }
     return *facts_[id].settled;
@@ -124,29 +141,34 @@ class Cast {
   std::vector<Code> act(unsigned who, Live& live, Code happening) {
     std::vector<core::Action> actions;
     switch (happening.kind()) {
-      case Kind::acquire: live.participant.acquire(requests_[who], now, actions); break;
-      case Kind::decide: live.participant.decide(now, actions); break;
-      case Kind::fire:
-        live.participant.fire(static_cast<core::Timer>(happening.number()), now, actions);
-        break;
-      case Kind::release: live.participant.release(actions); break;
-      case Kind::cancel: live.participant.cancel(actions); break;
+      case Kind::call: call(who, live.participant, happening.number(), actions); break;
+      case Kind::outdate: live.participant.outdate(happening.number()); break;
       default: {
         Told told;
-        script_.tell(told, who, happening, live.channel);
+        script_.tell(told, who, happening, live.names);
         live.participant.on(told.event, now, actions);
       }
     }
     std::vector<Code> codes;
     for (const core::Action& action : actions) {
-      if (const auto code = script_.code_of(action, who, happening, live.channel)) codes.push_back(*code);
+      const bool inbox = live.participant.phase() != core::Phase::tuning;
+      if (inbox && std::holds_alternative<core::action::Listen>(action)) continue;
+      if (const auto code = script_.code_of(action, who, happening, live.names)) codes.push_back(*code);
     }
     return codes;
   }
 
  private:
-  /// The present time, always: when a timer fires is the stage's affair.
-  static constexpr core::Instant now = core::Instant(std::chrono::hours(1));
+  void call(unsigned who, Participant& participant, unsigned number,
+            std::vector<core::Action>& actions) const {
+    switch (number) {
+      case acquire: return participant.acquire(requests_[who], now, actions);
+      case decide: return participant.decide(now, actions);
+      case release: participant.release(now, actions); return;
+      case cancel: return participant.cancel(actions);
+      default: return participant.fire(static_cast<core::Timer>(number - sim::fire), now, actions);
+    }
+  }
 
   struct State {
     Live live;

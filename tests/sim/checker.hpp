@@ -35,6 +35,12 @@ class Checker {
       (facts(player).mode == HolderMode::exclusive ? owners : readers) += 1;
     }
     if (owners > 1) return "two owners";
+    for (unsigned who = 0; who < cast_.size(); ++who) {
+      const Player& player = world.players[who];
+      if (player.drew == Drew::as_ghost && facts(player).phase == core::Phase::holding) {
+        return "a fencing token was drawn by one who had lost the lock";
+      }
+    }
     if (owners == 1 && readers > 0) return "an owner beside a reader";
     const Facts& mover = facts(world.players[move.who]);
     const bool told_of_loss = move.what == What::hear_loss || move.what == What::lose_ear;

@@ -17,35 +17,39 @@ enum class Kind : std::uint8_t {
   listening,  // to which response channel
   heard,      // a ping: of_ping
   answered,   // a reply on the present response channel: payload
+  granted,    // the lock, in answer to the latest question
+  checked,    // the latest check of the own ear
   left,
   lost,
   // by its mouth
-  pinged,   // subscribers; always about the present response channel
-  counted,  // subscribers
-  listed,   // connections, as a set
-  killed,   // how many
-  incremented,
-  refused,  // verb
-  // and by its caller
-  acquire,
-  decide,
-  fire,  // timer
-  release,
-  cancel,
+  pinged,       // subscribers; always about the present response channel
+  delivered,    // a grant: subscribers
+  counted,      // subscribers
+  listed,       // connections, as a set
+  killed,       // how many
+  incremented,  // `present` if the server counted its ear then, else `past`
+  refused,      // verb
+  // by its caller, or by its shell: Call
+  call,
+  // and what it knows by itself: whose question has been followed by another
+  outdate,
   // what it asks for
-  open,
-  close,
+  open,    // or close: `closing`
   join,    // with which response channel: `present` or `past`
   listen,  // to which response channel: in an action, whether it is a `fresh_channel`
   leave,
   ping,     // of_ping
+  grant,    // to whom, and whether in answer to his `present` question
   publish,  // to whose present response channel, and payload
+  check,
   count,
   list,
   increment,
   kill,   // connections, as a set
   tally,  // the second half of a join or a ping that the server executes in two steps, which none should
 };
+
+enum Call : unsigned { acquire, decide, release, cancel, fire };  // fire, and above: which timer
 
 /// A kind, a number below 1024, and a mark on commands whose sender does not wait for the answer any more.
 class Code {
@@ -81,6 +85,8 @@ class Code {
 inline constexpr unsigned present = 0;
 inline constexpr unsigned past = 1;
 
+inline constexpr unsigned closing = 1;
+
 inline constexpr unsigned fresh_channel = 0;
 inline constexpr unsigned same_channel = 1;
 
@@ -88,6 +94,10 @@ inline constexpr unsigned same_channel = 1;
 constexpr unsigned of_ping(unsigned payload, unsigned age) { return payload << 1U | age; }
 constexpr unsigned ping_payload(Code code) { return code.number() >> 1U; }
 constexpr unsigned ping_age(Code code) { return code.number() & 1U; }
+
+constexpr unsigned of_grant(unsigned to, unsigned age) { return to << 1U | age; }
+constexpr unsigned grant_to(Code code) { return code.number() >> 1U; }
+constexpr unsigned grant_age(Code code) { return code.number() & 1U; }
 
 /// A reply on its way: to whose response channel, and what it says.
 inline constexpr unsigned reply_payload_max = Code::number_max >> 2U;

@@ -13,18 +13,18 @@
 namespace sublock::sim {
 
 [[nodiscard]] constexpr std::string_view name_of(core::Phase phase) {
-  constexpr std::array<std::string_view, 12> names = {"idle",    "opening",   "joining", "tuning",
-                                                      "probing", "examining", "killing", "resting",
-                                                      "fencing", "holding",   "leaving", "waiting"};
+  constexpr std::array<std::string_view, 13> names = {"idle",      "opening", "joining", "tuning",  "probing",
+                                                      "examining", "killing", "resting", "fencing", "holding",
+                                                      "granting",  "leaving", "waiting"};
   return names[static_cast<std::size_t>(phase)];
 }
 
 [[nodiscard]] constexpr std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, 30> names = {
-      "opened",  "joined", "listening", "a ping",      "an answer", "left",    "lost",   "pinged",
-      "counted", "listed", "killed",    "incremented", "refused",   "acquire", "decide", "fire",
-      "release", "cancel", "open",      "close",       "join",      "listen",  "leave",  "ping",
-      "publish", "count",  "list",      "increment",   "kill",      "tally"};
+  constexpr std::array<std::string_view, 31> names = {
+      "opened",  "joined",  "listening", "a ping",  "an answer", "a grant", "a check",     "left",
+      "lost",    "pinged",  "delivered", "counted", "listed",    "killed",  "incremented", "refused",
+      "call",    "outdate", "open",      "join",    "listen",    "leave",   "ping",        "grant",
+      "publish", "check",   "count",     "list",    "increment", "kill",    "tally"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -103,7 +103,11 @@ class Narrator {
         out << " to " << reply_to(code) << ": "
             << core::decode_reply(cast_.script().payload(reply_payload(code)));
         break;
+      case Kind::grant:
+        out << " to " << grant_to(code) << (grant_age(code) == past ? ", an old one" : "");
+        break;
       case Kind::joined:
+      case Kind::delivered:
       case Kind::pinged:
       case Kind::counted:
       case Kind::listed:

@@ -32,6 +32,7 @@ class Scene {
     Player& one = player(who);
     one.state = cast_.beginning(who);
     one.asked = 0;
+    one.drew = Drew::nothing;
     if (one.tries == 0) one.timeouts = 0;
     one.ear_news.clear();
     forget_answers(one);
@@ -41,14 +42,16 @@ class Scene {
 
   static void forget_answers(Player& one) {
     one.mouth_news.clear();
-    one.mouth.rewrite(mark_unanswered);
+    one.mouth.rewrite([](Code& code) { return code.kind() != Kind::check && mark_unanswered(code); });
+    one.ghost_mouth.rewrite([](Code& code) { return code.kind() != Kind::check; });
   }
 
   /// False for a command that does nothing, as far as anybody can tell here, but answer.
   static bool mark_unanswered(Code& code) {
     if (code.kind() == Kind::count || code.kind() == Kind::list || code.kind() == Kind::increment)
       return false;
-    if (code.kind() != Kind::publish) code = code.with_mark();
+    if (code.kind() == Kind::grant && grant_age(code) == past) return false;
+    if (code.kind() != Kind::publish && code.kind() != Kind::check) code = code.with_mark();
     return true;
   }
 
@@ -69,7 +72,9 @@ class Scene {
     const auto refused = [](core::Verb verb) { return Code(Kind::refused, static_cast<unsigned>(verb)); };
     switch (code.kind()) {
       case Kind::ping:
-      case Kind::pinged: return refused(core::Verb::ping);
+      case Kind::pinged:
+      case Kind::grant:
+      case Kind::delivered: return refused(core::Verb::ping);
       case Kind::count:
       case Kind::counted: return refused(core::Verb::count);
       case Kind::list:
@@ -85,7 +90,8 @@ class Scene {
   void break_mouth(Player& one) {
     if (!one.ghost_mouth.empty()) outcome_ = Outcome::cut;
     for (const Code command : one.mouth) {
-      if (!command.marked() && command.kind() != Kind::publish) put(one.mouth_news, refusal(command));
+      const bool answered = command.kind() != Kind::publish && command.kind() != Kind::check;
+      if (!command.marked() && answered) put(one.mouth_news, refusal(command));
     }
     one.mouth.rewrite(mark_unanswered);
     for (const Code command : one.mouth) put(one.ghost_mouth, command);
@@ -114,6 +120,10 @@ class Scene {
   /// forgotten at once: he ignores it when he hears it, and nobody else ever does.
   void retire_channel(unsigned who) {
     const auto age = [&](Code& code) {
+      if (code.kind() == Kind::grant && grant_to(code) == who) {
+        const Code aged(Kind::grant, of_grant(who, past));
+        code = code.marked() ? aged.with_mark() : aged;
+      }
       const bool his =
           (code.kind() == Kind::heard || code.kind() == Kind::ping) && cast_.script().pinger(code) == who;
       if (!his) return;
@@ -123,10 +133,12 @@ class Scene {
     const auto keep_said = [&](Code& code) {
       age(code);
       if (how_.lean && code.kind() == Kind::ping && is_idle(code)) return false;
+      if (code.kind() == Kind::grant && code.marked() && grant_age(code) == past) return false;
       return code.kind() != Kind::publish || reply_to(code) != who;
     };
     for (unsigned other = 0; other < cast_.size(); ++other) {
       Player& one = player(other);
+      if (facts(one).successor == who) one.state = cast_.step(other, one.state, {Kind::outdate, who}).next;
       one.ear_news.rewrite([&](Code& code) {
         age(code);
         return worth_hearing(other, code);
@@ -137,7 +149,7 @@ class Scene {
     Player& self = player(who);
     self.ear_news.rewrite([](Code& code) {
       if (code.kind() == Kind::listening) code = {Kind::listening, past};
-      return code.kind() != Kind::answered;
+      return code.kind() != Kind::answered && code.kind() != Kind::granted;
     });
     // A count asked for until now comes before the next ping has told whom it reached, and so tells nothing.
     self.mouth_news.rewrite([&](Code& code) {
@@ -159,13 +171,12 @@ class Scene {
     return ping_age(ping) == past && !cast_.script().pinged_by_writer(ping);
   }
 
-  /// A past ping makes its sender a candidate, which is nothing to a reader, nor to who won't ask again before
-  /// all that is on his ear by now is read.
+  /// A past ping makes its sender a candidate, and to an owner a successor, though one who is granted nothing:
+  /// nothing to a reader, nor to who won't ask again before all that is on his ear by now is read.
   [[nodiscard]] bool worth_hearing(unsigned who, Code code) const {
     if (!how_.lean || code.kind() != Kind::heard || ping_age(code) == present) return true;
     const core::Phase phase = facts(world_->players[who]).phase;
-    const bool decided =
-        phase == core::Phase::fencing || phase == core::Phase::holding || phase == core::Phase::leaving;
+    const bool decided = phase == core::Phase::granting || phase == core::Phase::leaving;
     return !is_idle(code) && !decided && cast_.request(who).mode == LockMode::exclusive;
   }
 

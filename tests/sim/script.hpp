@@ -45,6 +45,17 @@ constexpr unsigned connection_bit(unsigned who, unsigned generation, unsigned pl
   return std::string(31, '0') + static_cast<char>('0' + who);
 }
 
+[[nodiscard]] inline unsigned player_of(std::string_view id) {
+  return static_cast<unsigned>(id.back() - '0');
+}
+
+/// What a participant has named last, each in its way.
+struct Names {
+  std::string channel;  // its present response channel
+  std::string check;    // the nonce of its latest check
+  std::string grant;    // the nonce of the grant that it has given
+};
+
 /// An event together with the bytes that it refers to.
 struct Told {
   std::string channel;
@@ -56,12 +67,18 @@ class Script {
  public:
   explicit Script(unsigned players) : players_(players) {}
 
+  /// As others know it.
+  static std::string foreign_channel(unsigned who, unsigned age) {
+    return std::string(lock_channel) + (age == present ? "-present-" : "-past-") + std::to_string(who);
+  }
+
   [[nodiscard]] const std::string& payload(unsigned number) const { return payloads_[number].text; }
   [[nodiscard]] unsigned pinger(Code ping) const { return payloads_[ping_payload(ping)].sender; }
   [[nodiscard]] bool pinged_by_writer(Code ping) const { return payloads_[ping_payload(ping)].writes; }
 
-  /// What `happening` is to `who`, whose present response channel is `own`.
-  void tell(Told& told, unsigned who, Code happening, const std::string& own) const {
+  /// What `happening` is to `who`, who has named `names`.
+  void tell(Told& told, unsigned who, Code happening, const Names& names) const {
+    const std::string& own = names.channel;
     namespace event = core::event;
     const auto set_message = [&told](std::string_view channel, std::string payload) {
       told.channel = channel;
@@ -84,6 +101,9 @@ class Script {
                            replaced(payload(ping_payload(happening)), "@", channel_of(from, age, who, own)));
       }
       case Kind::answered: return set_message(own, payload(number));
+      case Kind::granted: return set_message(lock_channel, encode(core::Grant{holder_id(who), own, {}}));
+      case Kind::checked: return set_message(lock_channel, core::encode_check(names.check));
+      case Kind::delivered: told.event = event::Pinged{names.grant, number, number}; return;
       case Kind::left: told.event = event::Left{}; return;
       case Kind::lost: told.event = event::Lost{{Errc::connect, "the ear is gone"}}; return;
       case Kind::pinged: told.event = event::Pinged{own, number, number}; return;
@@ -98,10 +118,14 @@ class Script {
     }
   }
 
-  /// What `action` of `who`, who was told `happening`, is in this world; `own` is his present response
-  /// channel and follows suit. Nothing for what makes no difference to anybody.
-  std::optional<Code> code_of(const core::Action& action, unsigned who, Code happening, std::string& own) {
+  /// What `action` of `who`, who was told `happening`, is in this world; `names` follow suit. Nothing for
+  /// what makes no difference to anybody.
+  ///
+  /// Nobody here listens outside: whatever one who waits may hear there leads to one more try, which he may
+  /// begin at any time here. So his questions are not asked, and he gets no hints.
+  std::optional<Code> code_of(const core::Action& action, unsigned who, Code happening, Names& names) {
     namespace action_ = core::action;
+    std::string& own = names.channel;
     if (const auto* join = std::get_if<action_::Join>(&action)) {
       own = join->response_channel;
       return Code(Kind::join, present);
@@ -111,9 +135,19 @@ class Script {
       return Code(Kind::listen, same ? same_channel : fresh_channel);
     }
     if (const auto* ping = std::get_if<action_::Ping>(&action)) {
+      if (const auto grant = core::decode_grant(ping->payload)) {
+        const unsigned to = player_of(grant->to);
+        names.grant = grant->nonce;
+        return Code(Kind::grant, of_grant(to, grant->nonce == foreign_channel(to, present) ? present : past));
+      }
+      if (core::decode_ping(ping->payload)->waiting) return std::nullopt;
       return Code(Kind::ping, of_ping(number_of(replaced(ping->payload, own, "@"), who), present));
     }
     if (const auto* publish = std::get_if<action_::Publish>(&action)) {
+      if (publish->channel == lock_channel) {
+        names.check = core::decode_check(publish->payload).value();
+        return Code(Kind::check);
+      }
       // Participants answer at once or never: what they publish goes to the channel in hand.
       if (happening.kind() != Kind::heard) throw std::logic_error("an answer to no question");
       const unsigned to = pinger(happening);
@@ -128,7 +162,7 @@ class Script {
       return Code(Kind::kill, set);
     }
     if (std::holds_alternative<action_::Open>(action)) return Code(Kind::open);
-    if (std::holds_alternative<action_::Close>(action)) return Code(Kind::close);
+    if (std::holds_alternative<action_::Close>(action)) return Code(Kind::open, closing);
     if (std::holds_alternative<action_::Leave>(action)) return Code(Kind::leave);
     if (std::holds_alternative<action_::Count>(action)) return Code(Kind::count);
     if (std::holds_alternative<action_::List>(action)) return Code(Kind::list);
@@ -143,10 +177,6 @@ class Script {
     unsigned sender = 0;
     bool writes = false;  // a ping that says so
   };
-
-  static std::string foreign_channel(unsigned who, unsigned age) {
-    return std::string(lock_channel) + (age == present ? "-present-" : "-past-") + std::to_string(who);
-  }
 
   static std::string channel_of(unsigned whose, unsigned age, unsigned who, const std::string& own) {
     return whose == who && age == present ? own : foreign_channel(whose, age);

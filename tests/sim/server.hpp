@@ -81,6 +81,14 @@ class Server : protected Scene<Participant> {
         return answer({Kind::pinged, subscribers()});
       }
       case Kind::tally: return answer({Kind::pinged, subscribers()});
+      case Kind::grant: {
+        Player& heir = player(grant_to(command));
+        if (heir.ear.counted && grant_age(command) == present) put(heir.ear_news, Kind::granted);
+        return answer({Kind::delivered, subscribers()});
+      }
+      case Kind::check:
+        if (one.ear.counted) put(one.ear_news, Kind::checked);
+        return;
       case Kind::publish: {
         Player& other = player(reply_to(command));
         if (other.ear.hears == Ear::Hears::present_channel) {
@@ -91,7 +99,7 @@ class Server : protected Scene<Participant> {
       case Kind::count:
         if (how_.lean && !somebody_left(one)) return;
         return answer({Kind::counted, subscribers()});
-      case Kind::increment: return answer(Kind::incremented);
+      case Kind::increment: return answer({Kind::incremented, one.ear.counted ? present : past});
       case Kind::list:
         if (!how_.may_look) return answer(refusal(command));
         return answer({Kind::listed, connections()});
@@ -101,8 +109,10 @@ class Server : protected Scene<Participant> {
   }
 
   /// Whether a count could make a difference: not unless it is less than the last ping reached, of which he
-  /// will know by then. One that makes none leaves all as if he had not asked.
+  /// will know by then, or he rests and nobody else is left. One that makes none leaves all as if he had not
+  /// asked.
   [[nodiscard]] bool somebody_left(const Player& one) const {
+    if (facts(one).phase == core::Phase::resting) return subscribers() == 1;
     const bool asking =
         facts(one).phase == core::Phase::probing || facts(one).phase == core::Phase::examining;
     unsigned reached = asking ? facts(one).reached : 0;

@@ -138,7 +138,7 @@ class Stage : private Server<Participant> {
   void go(unsigned who, What what) {
     Player& one = player(who);
     switch (what) {
-      case What::acquire: --one.tries; return step(who, Kind::acquire);
+      case What::acquire: --one.tries; return step(who, {Kind::call, acquire});
       case What::hear_ear: {
         const Code news = one.ear_news.front();
         one.ear_news.pop();
@@ -148,9 +148,12 @@ class Stage : private Server<Participant> {
       case What::hear_mouth: {
         const Code news = one.mouth_news.front();
         one.mouth_news.pop();
+        if (news.kind() == Kind::incremented) {
+          one.drew = news.number() == present ? Drew::as_counted : Drew::as_ghost;
+        }
         return step(who, news);
       }
-      case What::decide: return step(who, Kind::decide);
+      case What::decide: return step(who, {Kind::call, decide});
       case What::fire_deadline: return fire(who, core::Timer::deadline);
       case What::fire_patience:
         if (one.timeouts != Circumstances::endless) --one.timeouts;
@@ -159,8 +162,8 @@ class Stage : private Server<Participant> {
       case What::fire_again:
         if (facts(one).phase == core::Phase::waiting) --one.tries;
         return fire(who, core::Timer::again);
-      case What::release: return step(who, Kind::release);
-      case What::cancel: return step(who, Kind::cancel);
+      case What::release: return step(who, {Kind::call, release});
+      case What::cancel: return step(who, {Kind::call, cancel});
       case What::serve_ear: return serve(one.ear, &one.ear_news);
       case What::serve_ghost_ear: serve(one.ghost, nullptr); return bury_if_still(one.ghost);
       case What::close_ghost_ear: one.ghost = {}; return;
@@ -185,7 +188,9 @@ class Stage : private Server<Participant> {
 
   // --- participants --------------------------------------------------------------------------------
 
-  void fire(unsigned who, core::Timer timer) { step(who, {Kind::fire, static_cast<unsigned>(timer)}); }
+  void fire(unsigned who, core::Timer timer) {
+    step(who, {Kind::call, sim::fire + static_cast<unsigned>(timer)});
+  }
 
   void step(unsigned who, Code happening) {
     const Step& step = cast_.step(who, player(who).state, happening);
@@ -204,9 +209,12 @@ class Stage : private Server<Participant> {
         if (one.tries == 0) hang_up(who);  // the caller has had enough
         return;
       case core::Phase::resting:
+        if (facts(one).succeeding) return;
+        [[fallthrough]];
       case core::Phase::killing:
       case core::Phase::fencing:
       case core::Phase::holding:
+      case core::Phase::granting:
       case core::Phase::leaving:
         // It won't ask again without a channel of its own for that (R5), and what it hears until then of
         // its last question, or of answers to it, it does not weigh.
@@ -220,9 +228,9 @@ class Stage : private Server<Participant> {
     Player& one = player(who);
     switch (action.kind()) {
       case Kind::open:
+        if (action.number() == closing) return one.ear_news.clear();
         if (!one.ear.up) connect(who);
         return put(one.ear_news, Kind::opened);
-      case Kind::close: return one.ear_news.clear();
       case Kind::join:
         one.asked = 0;
         retire_channel(who);

@@ -25,12 +25,16 @@ struct Ear {
   Queue<3> in{};  // commands that the server has not executed yet
 };
 
+/// A fencing token, and whether its owner's ear was counted when it was drawn.
+enum class Drew : std::uint8_t { nothing, as_counted, as_ghost };
+
 /// One participant with its two connections, and with what is left of those it has lost. Nothing orders one
 /// connection against another.
 struct Player {
   StateId state = 0;
-  std::uint8_t tries = 0;     // left
-  std::uint8_t asked = 0;     // pings in this try, two being many
+  std::uint8_t tries = 0;  // left
+  std::uint8_t asked = 0;  // pings in this try, two being many
+  Drew drew = Drew::nothing;
   std::uint8_t timeouts = 0;  // times it may still lose patience
   Ear ear;
   Queue<8> ear_news;  // what the ear has still to tell
@@ -59,7 +63,7 @@ void walk(Archive& archive, AnyWorld& world, unsigned players) {
   for (unsigned who = 0; who < players; ++who) {
     auto& player = world.players[who];
     archive.state(player.state);
-    archive.pair(player.tries, player.asked);
+    archive.counters(player);
     archive.byte(player.timeouts);
     ear(player.ear);
     ear(player.ghost);
@@ -83,7 +87,10 @@ class Packer {
   [[nodiscard]] std::string_view packed() const { return {start_, static_cast<std::size_t>(at_ - start_)}; }
 
   void byte(std::uint8_t value) { *at_++ = static_cast<char>(value); }
-  void pair(std::uint8_t a, std::uint8_t b) { byte(static_cast<std::uint8_t>(a << 4U | b)); }
+  void counters(const Player& player) {
+    byte(static_cast<std::uint8_t>(player.tries << 4U | static_cast<unsigned>(player.drew) << 2U |
+                                   player.asked));
+  }
   void state(StateId id) {
     for (const unsigned shift : {0U, 8U, 16U}) byte(static_cast<std::uint8_t>(id >> shift));
   }
@@ -111,10 +118,11 @@ class Unpacker {
   explicit Unpacker(const char* at) : at_(at) {}
 
   void byte(std::uint8_t& value) { value = static_cast<std::uint8_t>(next()); }
-  void pair(std::uint8_t& a, std::uint8_t& b) {
-    const unsigned both = next();
-    a = static_cast<std::uint8_t>(both >> 4U);
-    b = static_cast<std::uint8_t>(both & 15U);
+  void counters(Player& player) {
+    const unsigned all = next();
+    player.tries = static_cast<std::uint8_t>(all >> 4U);
+    player.drew = static_cast<Drew>(all >> 2U & 3U);
+    player.asked = static_cast<std::uint8_t>(all & 3U);
   }
   void state(StateId& id) {
     id = 0;

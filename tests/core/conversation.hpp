@@ -39,14 +39,18 @@ inline void PrintTo(const Kill& kill, std::ostream* out) {
   *out << "kill " << testing::PrintToString(kill.ids);
 }
 inline void PrintTo(const Increment& increment, std::ostream* out) { *out << "increment " << increment.key; }
-inline void PrintTo(const Leave&, std::ostream* out) { *out << "leave"; }
+inline void PrintTo(const Leave& leave, std::ostream* out) {
+  *out << "leave";
+  for (const Note& note : leave.notes) *out << ", and say on " << note.channel << ": " << note.payload;
+}
 inline void PrintTo(const Warn& warn, std::ostream* out) { *out << "warn: " << warn.text; }
 
 }  // namespace action
 
 inline void PrintTo(Phase phase, std::ostream* out) {
-  constexpr const char* names[] = {"idle",    "opening", "joining", "tuning",  "probing", "examining",
-                                   "killing", "resting", "fencing", "holding", "leaving", "waiting"};
+  constexpr const char* names[] = {"idle",      "opening", "joining", "tuning",  "probing",
+                                   "examining", "killing", "resting", "fencing", "holding",
+                                   "granting",  "leaving", "waiting"};
   *out << names[static_cast<std::size_t>(phase)];
 }
 
@@ -69,6 +73,7 @@ using Said = std::vector<Action>;
 
 inline const Said nothing;
 inline const Said leave{action::Leave{}};
+inline const Said look_at_count{action::Count{"L"}};
 
 template <class Reaper = ClientListReaper>
 class Conversation {
@@ -82,10 +87,11 @@ class Conversation {
   // --- what happens ------------------------------------------------------------------------------
 
   Said acquire(const Request& request = {}) {
+    waits_ = !request.once && !request.fail_when_locked;
     return collect([&](Said& out) { participant_.acquire(request, now_, out); });
   }
   Said release() {
-    return collect([&](Said& out) { participant_.release(out); });
+    return collect([&](Said& out) { participant_.release(now_, out); });
   }
   Said cancel() {
     return collect([&](Said& out) { participant_.cancel(out); });
@@ -101,6 +107,9 @@ class Conversation {
   Said hears_answer_as_written(const std::string& payload) {
     return hears(event::Message{channel_, payload});
   }
+  /// From outside the lock's channel, somebody speaks to one who is outside too.
+  Said hears_in_inbox(const std::string& payload) { return hears(event::Message{inbox_, payload}); }
+  Said hears_in_inbox(const Holder& holder) { return hears_in_inbox(encode_reply(holder)); }
   Said concludes() {
     return collect([&](Said& out) { participant_.decide(now_, out); });
   }
@@ -151,7 +160,11 @@ class Conversation {
   [[nodiscard]] Action join() const { return action::Join{lock, "@", client_name(lock, id_)}; }
   [[nodiscard]] Action listen() const { return action::Listen{"@"}; }
   [[nodiscard]] Action ping(HolderMode mode = HolderMode::pending) const {
-    return action::Ping{lock, "@", encode(Ping{"@", true, {id_, 0}, mode, false})};
+    return action::Ping{lock, "@", encode(Ping{"@", true, {id_, 0}, mode, false, waits_})};
+  }
+  /// The question from outside: an inbox is named as it is.
+  [[nodiscard]] Action question(HolderMode mode = HolderMode::pending) const {
+    return action::Ping{lock, inbox_, encode(Ping{inbox_, true, {id_, 0}, mode, true, waits_})};
   }
   [[nodiscard]] Action answer(const std::string& to, Holder holder) const {
     return action::Publish{to, encode_reply(myself(std::move(holder)))};
@@ -164,25 +177,39 @@ class Conversation {
   [[nodiscard]] Duration elapsed() const { return now_ - start; }
   [[nodiscard]] Result result() const { return participant_.result(); }
   [[nodiscard]] const std::string& channel() const { return channel_; }
+  [[nodiscard]] const std::string& inbox() const { return inbox_; }
   [[nodiscard]] bool armed(Timer timer) const { return participant_.timers().armed(timer); }
   [[nodiscard]] std::string own_ping(HolderMode mode = HolderMode::pending) const {
-    return encode(Ping{channel_, true, {id_, 0}, mode, false});
+    return encode(Ping{channel_, true, {id_, 0}, mode, false, waits_});
   }
 
  private:
   Said collect(auto step) {
     Said out;
     step(out);
+    // On an inbox he hears nothing unless a script says so.
+    if (phase() == Phase::leaving || phase() == Phase::waiting) {
+      std::erase_if(out, [&](const Action& action) {
+        const auto* listen = std::get_if<action::Listen>(&action);
+        if (listen != nullptr) inbox_ = listen->channel;
+        return listen != nullptr;
+      });
+    }
     for (Action& action : out) {
       if (auto* join = std::get_if<action::Join>(&action)) adopt(join->response_channel);
       if (auto* listen = std::get_if<action::Listen>(&action)) adopt(listen->channel);
-      if (auto* ping = std::get_if<action::Ping>(&action)) {
+      if (auto* ping = std::get_if<action::Ping>(&action); ping != nullptr && is_own(*ping)) {
         EXPECT_EQ(ping->response_channel, channel_);
         ping->payload.replace(ping->payload.find(channel_), channel_.size(), "@");
         ping->response_channel = "@";
       }
     }
     return out;
+  }
+
+  /// Neither a grant nor a question from outside.
+  [[nodiscard]] bool is_own(const action::Ping& ping) const {
+    return !decode_grant(ping.payload) && ping.response_channel != inbox_;
   }
 
   /// A response channel is the lock's name and 32 digits, and never used twice (R5).
@@ -205,13 +232,25 @@ class Conversation {
   std::string id_;
   Instant now_ = start;
   std::string channel_;
+  std::string inbox_;
+  bool waits_ = true;
   std::set<std::string> used_;
 };
 
 /// Somebody's ping on the lock channel, for answers on `to`.
 [[nodiscard]] inline std::string ping_of(const std::string& id, const std::string& to,
                                          HolderMode mode = HolderMode::pending) {
-  return encode(Ping{to, true, {id, 0}, mode, false});
+  return encode(Ping{to, true, {id, 0}, mode, false, false});
+}
+
+/// The same of one who will wait for the lock, on the channel or outside.
+[[nodiscard]] inline std::string standing_ping_of(const std::string& id, const std::string& to,
+                                                  HolderMode mode = HolderMode::pending) {
+  return encode(Ping{to, true, {id, 0}, mode, false, true});
+}
+[[nodiscard]] inline std::string waiting_ping_of(const std::string& id, const std::string& inbox,
+                                                 HolderMode mode = HolderMode::pending) {
+  return encode(Ping{inbox, true, {id, 0}, mode, true, true});
 }
 
 /// An answer of somebody who speaks our extension.
@@ -229,10 +268,27 @@ class Conversation {
   return holder;
 }
 
+/// An owner who tells whoever asked that he comes next.
+[[nodiscard]] inline Holder naming_us_next(const std::string& id) {
+  Holder holder = holding(from(id, HolderMode::exclusive));
+  holder.next = true;
+  return holder;
+}
+
 [[nodiscard]] inline Holder leaving(const std::string& id) {
   Holder holder = from(id, HolderMode::pending);
   holder.leaving = true;
   return holder;
+}
+
+// --- common circumstances --------------------------------------------------------------------------
+
+inline const Failure gone{Errc::connect, "the connection is gone"};
+
+[[nodiscard]] inline Request until_10_seconds() {
+  Request request;
+  request.deadline = Conversation<>::start + std::chrono::seconds(10);
+  return request;
 }
 
 }  // namespace sublock::core

@@ -15,14 +15,6 @@ namespace {
 using namespace testing_ids;
 using namespace std::chrono_literals;
 
-const Failure gone{Errc::connect, "the connection is gone"};
-
-Request until_10_seconds() {
-  Request request;
-  request.deadline = Instant(std::chrono::hours(1)) + 10s;
-  return request;
-}
-
 /// A phase, and how one gets there.
 struct Place {
   Phase phase;
@@ -46,6 +38,7 @@ void go_killing(Conversation<>& talk) {
   talk.asks_again();
   talk.reached(2);
   talk.after(1s);
+  talk.hears(event::Listed{{{3, client_name("L", third)}}});
 }
 
 std::vector<Place> places() {
@@ -224,6 +217,7 @@ TEST(Holding, WhatComesTooLateChangesNothing) {
   EXPECT_EQ(talk.hears(event::Counted{0}), nothing);
   EXPECT_EQ(talk.hears(event::Listed{}), nothing);
   EXPECT_EQ(talk.hears(event::Killed{0}), nothing);
+  EXPECT_EQ(talk.hears(event::Incremented{7}), nothing);
   EXPECT_EQ(talk.hears(event::Joined{7}), nothing);
   EXPECT_EQ(talk.hears(event::Listening{talk.channel()}), nothing);
   EXPECT_EQ(talk.hears(event::Left{}), nothing);
@@ -233,6 +227,7 @@ TEST(Holding, WhatComesTooLateChangesNothing) {
     EXPECT_EQ(talk.hears(event::Refused{verb, gone}), nothing);
   }
   EXPECT_TRUE(talk.participant().holds());
+  EXPECT_EQ(talk.participant().fence_token(), std::nullopt);
 }
 
 // --- not at any price --------------------------------------------------------------------------------

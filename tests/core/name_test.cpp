@@ -76,22 +76,22 @@ TEST(Label, IsShortUtf8) {
 }
 
 TEST(ClientName, IsPortalockersWhereRedisTakesIt) {
-  EXPECT_EQ(name_prefix("!~"), "!~");
+  EXPECT_EQ(name_stem("!~"), "!~-lock");
   EXPECT_EQ(client_name("jobs", "00ff"), "jobs-lock-00ff");
   EXPECT_EQ(legacy_client_name("jobs"), "jobs-lock");
   EXPECT_EQ(client_name("a-lock-b", "c"), "a-lock-b-lock-c");
 }
 
 TEST(ClientName, IsBase64OtherwiseAndAlwaysAcceptable) {
-  EXPECT_EQ(name_prefix("a b"), "~YSBi");
-  EXPECT_EQ(name_prefix("a\0b"s), "~YQBi");
-  EXPECT_EQ(name_prefix(" "), "~IA");
-  EXPECT_EQ(name_prefix("  "), "~ICA");
-  EXPECT_EQ(name_prefix("    "), "~ICAgIA");
-  EXPECT_EQ(name_prefix("zámek-锁"), "~esOhbWVrLemUgQ");
-  EXPECT_EQ(name_prefix("\x7f\xc3\xbf\xc3\xbe\xf0\x9f\x94\x92?>"), "~f8O_w77wn5SSPz4");
-  EXPECT_EQ(client_name("a b", "00ff"), "~YSBi-lock-00ff");
-  EXPECT_EQ(legacy_client_name("a b"), "~YSBi-lock");
+  EXPECT_EQ(name_stem("a b"), "~YSBi~lock");
+  EXPECT_EQ(name_stem("a\0b"s), "~YQBi~lock");
+  EXPECT_EQ(name_stem(" "), "~IA~lock");
+  EXPECT_EQ(name_stem("  "), "~ICA~lock");
+  EXPECT_EQ(name_stem("    "), "~ICAgIA~lock");
+  EXPECT_EQ(name_stem("zámek-锁"), "~esOhbWVrLemUgQ~lock");
+  EXPECT_EQ(name_stem("\x7f\xc3\xbf\xc3\xbe\xf0\x9f\x94\x92?>"), "~f8O_w77wn5SSPz4~lock");
+  EXPECT_EQ(client_name("a b", "00ff"), "~YSBi~lock-00ff");
+  EXPECT_EQ(legacy_client_name("a b"), "~YSBi~lock");
   for (int byte = 0; byte < 0x80; ++byte) {
     for (const char c : client_name(std::string(5, static_cast<char>(byte)), "00ff")) {
       EXPECT_TRUE(c >= 0x21 && c <= 0x7e) << byte;

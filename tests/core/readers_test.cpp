@@ -66,24 +66,71 @@ TEST(Readers, AWriterStandsUntilReadersHaveGone) {
   EXPECT_TRUE(talk.participant().elected());
   EXPECT_EQ(talk.hears_ping(ping_of(first, "L-a")),
             (Said{talk.answer("L-a", from(second, HolderMode::pending, true))}));
-  EXPECT_EQ(talk.after_next_timer(), Said{talk.listen()});
-  talk.asks_again();
+  EXPECT_EQ(talk.after_next_timer(), look_at_count);
+  EXPECT_EQ(talk.hears(event::Counted{1}), Said{talk.listen()}) << "nobody else is left";
+  EXPECT_EQ(talk.hears(event::Listening{talk.channel()}), Said{talk.ping()}) << "but a count is no proof";
   talk.reached(1);
   talk.concludes();
   EXPECT_TRUE(talk.participant().holds());
 }
 
-TEST(Readers, OneWhoStandsLooksLessAndLessOften) {
+TEST(Readers, OneWhoStandsLooksLessAndLessOftenAndDisturbsNobody) {
   Conversation talk;
   talk.joins_beside(1);
-  for (const auto pause : {4ms, 8ms, 16ms, 32ms, 64ms, 128ms, 250ms, 250ms}) {
+  talk.reached(2);
+  talk.hears_answer(holding(from(third, HolderMode::shared)));
+  talk.concludes();
+  for (const auto pause : {4ms, 8ms, 16ms, 32ms, 64ms}) {
+    EXPECT_EQ(talk.after(pause - 1ms), nothing) << pause.count();
+    EXPECT_EQ(talk.after(1ms), look_at_count) << pause.count();
+    EXPECT_EQ(talk.hears(event::Counted{2}), nothing) << pause.count();
+  }
+  EXPECT_EQ(talk.elapsed(), 124ms);
+  EXPECT_EQ(talk.after(125ms), nothing);
+  EXPECT_EQ(talk.after(1ms), Said{talk.listen()}) << "all are asked once in a check interval";
+}
+
+TEST(Readers, OneWhoStandsDoesNotLookMoreOftenForHavingAsked) {
+  Conversation talk;
+  talk.joins_beside(1);
+  const auto stands = [&] {
     talk.reached(2);
     talk.hears_answer(holding(from(third, HolderMode::shared)));
     talk.concludes();
-    EXPECT_EQ(talk.after(pause - 1ms), nothing) << pause.count();
-    EXPECT_EQ(talk.after(1ms), Said{talk.listen()}) << pause.count();
-    talk.asks_again();
-  }
+  };
+  stands();
+  talk.after(4ms), talk.after(8ms), talk.after(16ms), talk.after(32ms), talk.after(64ms), talk.after(126ms);
+  talk.asks_again();
+  stands();
+  EXPECT_EQ(talk.after(127ms), nothing);
+  EXPECT_EQ(talk.after(1ms), look_at_count);
+  EXPECT_EQ(talk.after(121ms), nothing);
+  EXPECT_EQ(talk.after(1ms), Said{talk.listen()});
+  talk.asks_again();
+  stands();
+  EXPECT_EQ(talk.after(249ms), nothing) << "no more than a check interval lies between two looks";
+  EXPECT_EQ(talk.after(1ms), (Said{action::Count{"L"}, talk.listen()}));
+}
+
+TEST(Readers, AHintMakesOneWhoStandsLookAtOnce) {
+  Conversation talk;
+  talk.joins_beside(1);
+  talk.reached(2);
+  talk.hears_answer(holding(from(third, HolderMode::shared)));
+  talk.concludes();
+  EXPECT_EQ(talk.hears_answer_as_written(encode(Hint{HintKind::wake, {}})), look_at_count);
+  EXPECT_EQ(talk.hears(event::Counted{2}), nothing) << "a hint alone changes nothing";
+  EXPECT_EQ(talk.hears(event::Counted{1}), Said{talk.listen()});
+}
+
+TEST(Readers, TheLastReaderToGoTellsTheWriterWhoStands) {
+  Conversation reading;
+  reading.holds_alone(reader());
+  const Ping standing{"L-a", true, {third, 0}, HolderMode::pending, false, true};
+  Holder self = from(second, HolderMode::shared);
+  self.held_for = 0ms;
+  EXPECT_EQ(reading.hears_ping(encode(standing)), Said{reading.answer("L-a", self)});
+  EXPECT_EQ(reading.release(), (Said{action::Leave{{{"L-a", encode(Hint{HintKind::wake, {}})}}}}));
 }
 
 class Standing : public testing::Test {
@@ -93,7 +140,7 @@ class Standing : public testing::Test {
     talk.reached(2);
     talk.hears_answer(holding(from(third, HolderMode::shared)));
     talk.concludes();
-    talk.after_next_timer();
+    EXPECT_EQ(talk.after(250ms), (Said{action::Count{"L"}, talk.listen()}));
     talk.asks_again();
   }
 
@@ -120,6 +167,17 @@ TEST_F(Standing, KeepsItsPlaceWhereNobodyCanTell) {
 TEST_F(Standing, KeepsItsPlaceWhenThePingIsRefused) {
   EXPECT_EQ(talk.hears(event::Refused{Verb::ping, {Errc::busy, "LOADING"}}), nothing);
   EXPECT_EQ(talk.phase(), Phase::resting);
+  EXPECT_EQ(talk.after(20ms), Said{talk.listen()});
+}
+
+TEST_F(Standing, KeepsItsPlaceWhenACountIsRefused) {
+  talk.reached(2);
+  talk.hears_answer(holding(from(third, HolderMode::shared)));
+  talk.concludes();
+  talk.after(4ms);
+  EXPECT_EQ(talk.hears(event::Refused{Verb::count, {Errc::permission, "NOPERM"}}), nothing);
+  EXPECT_EQ(talk.phase(), Phase::resting);
+  EXPECT_TRUE(talk.participant().elected());
 }
 
 TEST_F(Standing, LeavesForAnOwner) {

@@ -109,7 +109,7 @@ TEST(WirePing, HostileOnesAreIgnored) {
       {"1 MB of space", std::string(1UL << 20, ' ') + valid},
       {"1 MB of padding in arrays", R"({"response_channel":"x","a":[)" + times(1UL << 19, "0,") + "0]}"},
       {"16 MB", std::string(16UL << 20, 'x')},
-      {"a grant", encode(Grant{id, "jobs-00ff", {}})},
+      {"a grant", encode(Grant{sample_id, "jobs-00ff", {}})},
   };
   with_a_small_stack([&] {
     for (const auto& [what, payload] : payloads) {
@@ -143,6 +143,7 @@ TEST(WirePing, AnExtensionThatMakesNoSenseIsAbsent) {
   EXPECT_TRUE(with(R"({"v":1,"id":"a","mode":"shared","waiting":true,"priority":null,"new":[1]})")->sublock);
   EXPECT_EQ(with(R"({"v":1,"id":"a","mode":"pending","waiting":false,"priority":-9})")->from,
             (Candidate{"a", -9}));
+  EXPECT_FALSE(with(R"({"v":1,"id":"a","mode":"pending","waiting":true,"queue":null})")->queue);
   for (const auto& extension : {
            "5"s,
            "null"s,
@@ -162,6 +163,7 @@ TEST(WirePing, AnExtensionThatMakesNoSenseIsAbsent) {
            R"({"v":1,"id":"a","waiting":true})"s,
            R"({"v":1,"id":"a","mode":"pending","waiting":1})"s,
            R"({"v":1,"id":"a","mode":"pending"})"s,
+           R"({"v":1,"id":"a","mode":"pending","waiting":true,"queue":1})"s,
            R"({"v":1,"id":"a","mode":"pending","waiting":true,"priority":"1"})"s,
            R"({"v":1,"id":"a","mode":"pending","waiting":true,"priority":1.5})"s,
            R"({"v":1,"id":"a","mode":"pending","waiting":true,"priority":9223372036854775808})"s,
@@ -269,7 +271,8 @@ TEST(WireReply, AnExtensionThatMakesNoSenseIsAbsent) {
                                                         {"since_ms", "9223372036854775807"},
                                                         {"priority", "true"},
                                                         {"priority", "9223372036854775808"}}) {
-    EXPECT_EQ(with(key, value), (Holder{.holder_id = id, .mode = HolderMode::pending, .elected = false}))
+    EXPECT_EQ(with(key, value),
+              (Holder{.holder_id = sample_id, .mode = HolderMode::pending, .elected = false}))
         << key << ' ' << value;
   }
 }
@@ -339,7 +342,7 @@ TEST(WireHint, TakesTheFirst64OfAQueue) {
 TEST(Wire, DamagedMessagesNeverThrow) {
   std::mt19937 random(20240517);  // NOLINT: the same damage in every run
   const std::vector<std::string> seeds = {std::string(golden_ping), std::string(golden_reply),
-                                          encode(Grant{id, "n", {"a", "b"}}),
+                                          encode(Grant{sample_id, "n", {"a", "b"}}),
                                           encode(Hint{HintKind::wake, {"a"}})};
   const std::string bytes = "{}[]\",:\\u019-.e truefalsn\xff\xc3\x80\xed"s + '\0';
   const auto below = [&](std::size_t n) {

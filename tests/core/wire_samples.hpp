@@ -11,12 +11,12 @@
 
 namespace sublock::core {
 
-inline const std::string id = "0123456789abcdef0123456789abcdef";
+inline const std::string sample_id = "0123456789abcdef0123456789abcdef";
 
-inline Ping ping_of_ours() { return {"jobs-00ff", true, {id, 7}, HolderMode::pending, true}; }
+inline Ping ping_of_ours() { return {"jobs-00ff", true, {sample_id, 7}, HolderMode::pending, true, true}; }
 
 inline Holder holder_of_ours() {
-  return {.holder_id = id,
+  return {.holder_id = sample_id,
           .mode = HolderMode::exclusive,
           .elected = true,
           .sublock = true,
@@ -29,7 +29,7 @@ inline Holder holder_of_ours() {
 
 inline constexpr std::string_view golden_ping =
     R"({"message":"ping","response_channel":"jobs-00ff","sublock":{"v":1,)"
-    R"("id":"0123456789abcdef0123456789abcdef","mode":"pending","waiting":true,"priority":7}})";
+    R"("id":"0123456789abcdef0123456789abcdef","mode":"pending","waiting":true,"priority":7,"queue":true}})";
 
 inline constexpr std::string_view golden_reply =
     R"({"holder_id":"0123456789abcdef0123456789abcdef","mode":"exclusive","protocol":1,"elected":true,)"

@@ -27,11 +27,18 @@ using namespace std::string_literals;
 
 TEST(Wire, PingBytes) { EXPECT_EQ(encode(ping_of_ours()), golden_ping); }
 
+TEST(Wire, PingBytesOfOneWhoWillNotWait) {
+  EXPECT_EQ(encode(Ping{"jobs-00ff", true, {sample_id, 0}, HolderMode::shared, false, false}),
+            R"({"message":"ping","response_channel":"jobs-00ff","sublock":{"v":1,)"
+            R"("id":"0123456789abcdef0123456789abcdef","mode":"shared","waiting":false,"priority":0,)"
+            R"("queue":false}})");
+}
+
 TEST(Wire, ReplyBytes) { EXPECT_EQ(encode_reply(holder_of_ours()), golden_reply); }
 
 TEST(Wire, ReplyBytesOfOneWhoHoldsNothing) {
   EXPECT_EQ(
-      encode_reply({.holder_id = id, .mode = HolderMode::pending, .leaving = true, .next = true}),
+      encode_reply({.holder_id = sample_id, .mode = HolderMode::pending, .leaving = true, .next = true}),
       R"({"holder_id":"0123456789abcdef0123456789abcdef","mode":"pending","protocol":1,"elected":false,)"
       R"("sublock":{"v":1,"leaving":true,"next":true,"host":"","pid":0,"label":"",)"
       R"("since_ms":null,"priority":0}})");
@@ -41,21 +48,27 @@ TEST(Wire, HintAndGrantBytes) {
   EXPECT_EQ(encode(Hint{HintKind::wake, {}}), R"({"sublock":{"v":1,"hint":"wake","queue":[]}})");
   EXPECT_EQ(encode(Hint{HintKind::next, {"a", "b"}}),
             R"({"sublock":{"v":1,"hint":"next","queue":["a","b"]}})");
-  EXPECT_EQ(encode(Grant{id, "jobs-00ff", {"a"}}),
+  EXPECT_EQ(encode(Grant{sample_id, "jobs-00ff", {"a"}}),
             R"({"message":"grant","response_channel":"","sublock":{"v":1,)"
             R"("to":"0123456789abcdef0123456789abcdef","nonce":"jobs-00ff","queue":["a"]}})");
 }
 
 TEST(Wire, RoundTrips) {
-  EXPECT_EQ(decode_ping(encode(ping_of_ours())), ping_of_ours());
+  for (const bool waiting : {false, true}) {
+    for (const bool queue : {false, true}) {
+      const Ping ping{"jobs-00ff", true, {sample_id, 7}, HolderMode::pending, waiting, queue};
+      EXPECT_EQ(decode_ping(encode(ping)), ping);
+    }
+  }
   EXPECT_EQ(decode_reply(encode_reply(holder_of_ours())), holder_of_ours());
   const Hint hint{HintKind::next, {"a", "b"}};
   EXPECT_EQ(decode_hint(encode(hint)), hint);
-  const Grant grant{id, "jobs-00ff", {"a", "b"}};
+  const Grant grant{sample_id, "jobs-00ff", {"a", "b"}};
   EXPECT_EQ(decode_grant(encode(grant)), grant);
   for (const auto mode : {HolderMode::exclusive, HolderMode::pending, HolderMode::shared}) {
     for (const bool leaving : {false, true}) {
-      Holder holder{.holder_id = id, .mode = mode, .elected = false, .sublock = true, .leaving = leaving};
+      Holder holder{
+          .holder_id = sample_id, .mode = mode, .elected = false, .sublock = true, .leaving = leaving};
       if (mode != HolderMode::pending) holder.leaving = false;
       EXPECT_EQ(decode_reply(encode_reply(holder)), holder);
     }
@@ -73,7 +86,7 @@ TEST(Wire, ChannelsTravelByteForByte) {
 
 TEST(Wire, APingOnTheLongestChannelIsNotTooLong) {
   auto ping = ping_of_ours();
-  ping.response_channel = std::string(channel_bytes_max, '\0') + "-" + id;
+  ping.response_channel = std::string(channel_bytes_max, '\0') + "-" + sample_id;
   const auto text = encode(ping);
   EXPECT_GT(text.size(), 6 * channel_bytes_max);
   EXPECT_EQ(decode_ping(text), ping);
@@ -81,7 +94,7 @@ TEST(Wire, APingOnTheLongestChannelIsNotTooLong) {
 
 TEST(Wire, PrintsAsOneLine) {
   std::ostringstream out;
-  out << wire::Reply{id, HolderMode::pending, 1, false,
+  out << wire::Reply{sample_id, HolderMode::pending, 1, false,
                      wire::ReplyExtension{1, true, false, "a\nb", 2, "", {}, 3}};
   EXPECT_EQ(
       out.str(),
@@ -101,7 +114,7 @@ TEST(Wire, PythonReadsIt) {
   const auto input = directory + "sublock-wire-" + std::to_string(::getpid());
   std::ofstream(input) << encode(ping) << '\n'
                        << encode_reply(holder_of_ours()) << '\n'
-                       << encode_reply({.holder_id = id, .mode = HolderMode::shared}) << '\n';
+                       << encode_reply({.holder_id = sample_id, .mode = HolderMode::shared}) << '\n';
   const auto command =
       "python3 -c '\nimport json, sys\n"
       "def show(v):\n"
@@ -119,7 +132,8 @@ TEST(Wire, PythonReadsIt) {
   EXPECT_EQ(
       seen,
       "{message=str:'ping' response_channel=str:'a\\x00b\\nz\\xe1mek-\\u9501' sublock={v=int:1 "
-      "id=str:'0123456789abcdef0123456789abcdef' mode=str:'pending' waiting=bool:True priority=int:7}}\n"
+      "id=str:'0123456789abcdef0123456789abcdef' mode=str:'pending' waiting=bool:True priority=int:7 "
+      "queue=bool:True}}\n"
       "{holder_id=str:'0123456789abcdef0123456789abcdef' mode=str:'exclusive' protocol=int:1 "
       "elected=bool:True sublock={v=int:1 leaving=bool:False next=bool:False host=str:'web-3' pid=int:812 "
       "label=str:'import\\xe9r' since_ms=int:4200 priority=int:-2}}\n"

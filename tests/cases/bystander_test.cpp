@@ -2,7 +2,7 @@
 
 // One who looks into the silence of another may find a third on the server's list, who is alive, was asked
 // nothing or once, and goes his way before the second question. His connection serves another lock by the
-// time the silent one is killed, and must not be killed with it. Disabled: it is, so far.
+// time the silent one is killed, and must not be killed with it.
 
 #include <cases/cases.hpp>
 #include <support/fault_proxy.hpp>
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 class Bystander : public Cases {};
 
-TEST_F(Bystander, DISABLED_KeepsWhatHeHoldsByTheConnectionThatWasSeen) {
+TEST_F(Bystander, KeepsWhatHeHoldsByTheConnectionThatWasSeen) {
   auto frozen = drive("by", {"hold=60"});
   frozen.expect_line(" GOT$");
   frozen.signal(SIGSTOP);

@@ -164,7 +164,7 @@ TEST_F(Fencing, AFailingIncrFailsTheAcquire) {
 }
 
 // Disabled: the acquire fails at once so far, and says `busy` though nobody has the lock.
-TEST_F(Fencing, DISABLED_AServerThatIsStillLoadingIsWaitedFor) {
+TEST_F(Fencing, AServerThatIsStillLoadingIsWaitedFor) {
   world.redis->refuse("INCR", "LOADING Redis is loading the dataset in memory");
   const auto loaded = world.after(600ms, [&] { world.redis->allow("INCR"); });
   EXPECT_EQ(token_of(*fencing()), 1);

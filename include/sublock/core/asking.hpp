@@ -50,6 +50,14 @@ class Asking : public Attempt {
     out.emplace_back(action::Ping{identity_.channel, response_channel_, encode(ping)});
   }
 
+  /// Somebody asks who is joined: he stands for election, as if he had answered (R6).
+  void remember(const Ping& ping) {
+    if (ping.sublock && ping.mode != HolderMode::pending) return;
+    // One who pings in our name is not us, and has no place in an order of ids.
+    const bool placed = ping.sublock && ping.from.holder_id != identity_.holder_id;
+    placed ? heard_.note(ping.from) : heard_.note_unknown();
+  }
+
   // --- from outside ------------------------------------------------------------------------------
 
   /// Begins outside, behind whoever waits there already.

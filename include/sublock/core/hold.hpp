@@ -56,6 +56,14 @@ class Hold : public Asking {
     publish_check(out);
   }
 
+  /// No token, no lock; where that may pass, not now.
+  void do_without(const Failure& failure, Actions& out) {
+    const Failure told = {failure.code, "no fencing token: " + failure.text};
+    if (!is_transient(failure.code) || !may_wait()) return finish(Result::failed, told, out);
+    failure_ = told;
+    leave(Result::none, out);
+  }
+
   void hold(Instant now, Actions& out) {
     phase_ = Phase::holding;
     result_ = Result::acquired;
@@ -87,7 +95,11 @@ class Hold : public Asking {
     publish_check(out);
   }
 
-  void pass_check(Instant now) {
+  /// What we have published has come back: the ear was ours until then.
+  void pass_check(Instant now, Actions& out) {
+    check_nonce_.clear();
+    if (phase_ == Phase::fencing && fence_token_) return hold(now, out);
+    if (!holds()) return;
     doubt_.clear();
     timers_.disarm_steps();
     schedule_check(now);

@@ -202,9 +202,8 @@ class Participant : public Hold {
         if (phase_ == Phase::granting) leave(Result::released, out);
         return;
       case Verb::increment:
-        if (phase_ != Phase::fencing) return;
-        return finish(Result::failed, {refused.failure.code, "no fencing token: " + refused.failure.text},
-                      out);
+        if (phase_ == Phase::fencing) do_without(refused.failure, out);
+        return;
       case Verb::list:
       case Verb::kill:
         if (phase_ != Phase::examining && phase_ != Phase::killing) return;
@@ -264,19 +263,6 @@ class Participant : public Hold {
     handed_over_ = true;
     line_ = grant.queue;
     if (phase_ == Phase::resting) succeed(now, out);
-  }
-
-  void pass_check(Instant now, Actions& out) {
-    check_nonce_.clear();
-    if (holds()) return Hold::pass_check(now);
-    if (phase_ == Phase::fencing && fence_token_) hold(now, out);
-  }
-
-  void remember(const Ping& ping) {
-    if (ping.sublock && ping.mode != HolderMode::pending) return;
-    // One who pings in our name is not us, and has no place in an order of ids.
-    const bool placed = ping.sublock && ping.from.holder_id != identity_.holder_id;
-    placed ? heard_.note(ping.from) : heard_.note_unknown();
   }
 
   [[nodiscard]] HolderMode told_mode() const {

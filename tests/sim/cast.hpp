@@ -63,7 +63,7 @@ class Cast {
       core::Ping ping;
       ping.from.holder_id = holder_id(who);
       ping.response_channel = Script::foreign_channel(who, past);
-      this->succession_.hear_standing(ping, now);
+      this->succession_.hear_standing(ping, false, now);
     }
 
     [[nodiscard]] Facts facts() {

@@ -61,7 +61,7 @@ class Hold : public Asking {
     const Failure told = {failure.code, "no fencing token: " + failure.text};
     if (!is_transient(failure.code) || !may_wait()) return finish(Result::failed, told, out);
     failure_ = told;
-    leave(Result::none, out);
+    leave(Result::none, out, succession_.wake());
   }
 
   void hold(Instant now, Actions& out) {
@@ -120,8 +120,10 @@ class Hold : public Asking {
     if (!ping.sublock || !ping.queue || ping.from.holder_id == identity_.holder_id) return false;
     // Before the lock is ours too: who asks while it changes hands is heard by nobody else.
     if (ping.waiting) succession_.hear_waiter(ping, now);
-    if (ping.waiting || ping.mode != HolderMode::pending) return false;
-    if (owns()) return succession_.hear_standing(ping, now) && request_.mode == LockMode::exclusive;
+    if (ping.waiting) return false;
+    const bool shared = request_.mode == LockMode::shared;
+    if (owns() && ping.mode == HolderMode::pending)
+      return succession_.hear_standing(ping, shared, now) && !shared;
     succession_.drop(ping.from.holder_id);
     return false;
   }

@@ -92,6 +92,7 @@ class Participant : public Hold {
   /// As of an attempt, with what only a broken rule looks at.
   [[nodiscard]] std::string state_key() const {
     std::string key = Hold::state_key();
+    if (!suspects_.empty()) key += some_came_later_ ? 's' : '-';
     if constexpr (!rules.count_in_ping) key += '#' + std::to_string(join_count_);
     if constexpr (!rules.hold_before_answering) key += announced_ ? "" : "!";
     return key;
@@ -307,6 +308,9 @@ class Participant : public Hold {
 
   /// The owner has told us that we come next, and may have handed the lock to us by now (R10).
   void succeed(Instant now, Actions& out) {
+    // Whoever listens without taking part knows what we asked, and could forge a grant: then it is a reason to
+    // look, and no more.
+    if (handed_over_ && (census_.overheard() || census_.strangers() > 0)) return start_over(out);
     if (rules.grant_yields && is_preceded(election_, self(), census_, heard_)) {
       return handed_over_ ? start_over(out) : rest(lag_of_old_peers, now);
     }
@@ -365,9 +369,9 @@ class Participant : public Hold {
       // Whoever has gone since the first question has been asked but once, and his connection may serve
       // another lock by now.
       suspects_ = in_both(suspects_, silent);
-      return kill_the_silent(now, out);
+      return std::exchange(some_came_later_, false) ? start_over(out) : kill_the_silent(now, out);
     }
-    if (silent.size() > census_.missing()) return start_over(out);  // some came after the question
+    some_came_later_ = silent.size() > census_.missing();  // for them the next question is the first
     suspects_ = choose_suspects(reaper_, identity_, census_, connections, std::move(silent));
     if (suspects_.empty() || request_.once) return step_back(now, out);
     if constexpr (!rules.kill_only_asked_twice) return kill_the_silent(now, out);
@@ -388,7 +392,8 @@ class Participant : public Hold {
 
   [[no_unique_address]] Election election_;
   [[no_unique_address]] Reaper reaper_;
-  bool announced_ = true;  // false only where R2 is switched off
+  bool some_came_later_ = false;  // among the suspects there may be some who were asked but once
+  bool announced_ = true;         // false only where R2 is switched off
 };
 
 }  // namespace sublock::core

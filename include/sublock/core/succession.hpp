@@ -63,6 +63,7 @@ class Succession {
     const std::string& id = ping.from.holder_id;
     if (is_holder_id(id) && ping.response_channel == inbox(channel_, id)) {
       keep({id, ping.mode == HolderMode::pending, now});
+      if (successor_ && successor_->holder_id == id) successor_.reset();  // he has gone out again
     }
   }
 
@@ -71,10 +72,11 @@ class Succession {
     std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.holder_id == id; });
   }
 
-  /// A writer asks from inside. True if he comes next: nobody else does, and nobody waits before him. O(waiters).
-  bool hear_standing(const Ping& ping, Instant now) {
+  /// A writer asks from inside. True if he comes next: nobody else does, and nobody waits before him; or if
+  /// `any` will do, the latest. O(waiters).
+  bool hear_standing(const Ping& ping, bool any, Instant now) {
     forget_the_silent(now);
-    const bool is_next = may_succeed(ping.from.holder_id);
+    const bool is_next = any || may_succeed(ping.from.holder_id);
     drop(ping.from.holder_id);
     if (!is_next) return false;
     successor_ = Successor{ping.from.holder_id, ping.response_channel, now};

@@ -36,7 +36,7 @@ class SuccessionTest : public testing::Test {
     line.hear_waiter({to, true, {id, 0}, mode, true, true}, now);
   }
   bool stands(const std::string& id, const std::string& nonce = "L-nonce") {
-    return line.hear_standing({nonce, true, {id, 0}, writer, false, true}, now);
+    return line.hear_standing({nonce, true, {id, 0}, writer, false, true}, false, now);
   }
   Entries ids() const {
     Entries ids;

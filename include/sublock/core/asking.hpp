@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -93,6 +94,16 @@ class Asking : public Attempt {
     if (inbox_.empty() || !is_taken(census_)) return come_in(out);
     timers_.arm(Timer::again, saturating_add(now, dice_.jittered(request_.check_interval)));
     ask_from_outside(out);
+  }
+
+  /// What arrives where only we are asked to listen: an answer, or a hint.
+  void hear_answer(std::string_view payload, Instant now, Actions& out) {
+    Holder answer = decode_reply(payload);
+    if (answer.legacy) {
+      if (auto hint = decode_hint(payload)) return heed(std::move(*hint), now, out);
+    }
+    const bool weighs = phase_ == Phase::probing || phase_ == Phase::examining || phase_ == Phase::waiting;
+    if (weighs) census_.add(std::move(answer));
   }
 
   /// A hint costs a look at most.

@@ -130,12 +130,8 @@ class Participant : public Hold {
       if (const auto ping = decode_ping(message.payload)) return hear(*ping, now, out);
       if (const auto grant = decode_grant(message.payload)) return hear(*grant, now, out);
       if (!check_nonce_.empty() && decode_check(message.payload) == check_nonce_) pass_check(now, out);
-    } else if (message.channel == response_channel_ && joined()) {
-      if (auto hint = decode_hint(message.payload)) return heed(std::move(*hint), now, out);
-      if (phase_ == Phase::probing || phase_ == Phase::examining) census_.add(decode_reply(message.payload));
-    } else if (message.channel == inbox_ && phase_ == Phase::waiting) {
-      if (auto hint = decode_hint(message.payload)) return heed(std::move(*hint), now, out);
-      census_.add(decode_reply(message.payload));
+    } else if (joined() ? message.channel == response_channel_ : message.channel == inbox_) {
+      hear_answer(message.payload, now, out);
     }
   }
 

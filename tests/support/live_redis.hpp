@@ -4,6 +4,7 @@
 // A redis-server of a test's own, on loopback, without a disk. Where it can't start, the test fails.
 
 #include "support/eventually.hpp"
+#include "support/standstill.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -98,7 +99,10 @@ class LiveRedis {
       throw std::runtime_error("redis-server does not restart: " + log());
   }
 
-  void pause() { ::kill(pid_, SIGSTOP); }
+  /// It stands still when this returns.
+  void pause() {
+    if (!stop_and_wait(pid_)) throw std::runtime_error("the test's redis-server does not stand still");
+  }
   void resume() { ::kill(pid_, SIGCONT); }
 
   /// The answer to a command, as text: elements of a list one a line, an error with its first word, nil

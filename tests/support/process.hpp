@@ -5,6 +5,7 @@
 // the object, nor the thread that made it.
 
 #include "support/eventually.hpp"
+#include "support/standstill.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,8 +20,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <regex>
 #include <stdexcept>
@@ -133,20 +132,9 @@ class Process {
     if (!status_) ::kill(pid_, number);
   }
 
-  /// Every thread of it stands still when this returns; a signal alone takes its time on a busy machine.
+  /// It stands still when this returns; a signal alone takes its time on a busy machine.
   void freeze() {
-    signal(SIGSTOP);
-    const auto stands_still = [](const std::filesystem::directory_entry& thread) {
-      std::ifstream stat(thread.path() / "stat");
-      std::string word;
-      stat >> word >> word >> word;  // id, name, state; no name of ours has a blank
-      return word == "T";
-    };
-    const std::filesystem::path threads = "/proc/" + std::to_string(pid_) + "/task";
-    const auto all = [&] {
-      return std::ranges::all_of(std::filesystem::directory_iterator(threads), stands_still);
-    };
-    if (!eventually(all)) throw ProcessError("it does not stand still");
+    if (!status_ && !stop_and_wait(pid_)) throw ProcessError("it does not stand still");
   }
 
   [[nodiscard]] bool running() { return !reap(WNOHANG); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Counts what a program allocates, by taking the place of operator new. In one file of a program only.
+// Counts what a program allocates, by taking the place of operator new. In one file of a program only; under
+// a sanitizer nothing is counted.
 
 #include <cstddef>
 #include <cstdlib>
@@ -20,9 +21,20 @@ inline thread_local std::size_t allocations = 0;
 
 }  // namespace bench
 
+// Sanitizers have their own.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SUBLOCK_COUNTS_ALLOCATIONS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SUBLOCK_COUNTS_ALLOCATIONS 0
+#endif
+#endif
+#ifndef SUBLOCK_COUNTS_ALLOCATIONS
+#define SUBLOCK_COUNTS_ALLOCATIONS 1
 void* operator new(std::size_t size) { return bench::allocate(size); }
 void* operator new[](std::size_t size) { return bench::allocate(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#endif

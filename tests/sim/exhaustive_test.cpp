@@ -35,6 +35,8 @@ std::vector<Case> two_once() {
     cases.push_back({mix + "_breaks", mix, {.breaks = 1}, {}, Extent::small});
     cases.push_back({mix + "_one_of_each", mix, {.kills = 1, .losses = 1, .breaks = 1}, {}});
     cases.push_back({mix + "_fencing", mix, {.kills = 1, .breaks = 1, .fencing = true}, {}, Extent::small});
+    cases.push_back(
+        {mix + "_self_checks", mix, {.kills = 1, .breaks = 1, .self_checks = true}, {}, Extent::small});
     cases.push_back({mix + "_deadlines", mix, {.kills = 1, .deadlines = true}, {}, Extent::small});
     cases.push_back(
         {mix + "_join_without_count", mix, {.kills = 1, .join_counts = false}, {}, Extent::small});

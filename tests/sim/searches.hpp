@@ -46,6 +46,7 @@ enum class Extent { small, standard, large };
     core::Request request;
     request.mode = who == 'W' ? LockMode::exclusive : LockMode::shared;
     request.fencing = circumstances.fencing && who == 'W';
+    if (circumstances.self_checks) request.self_check_interval = std::chrono::seconds(3);
     if (circumstances.deadlines) request.deadline = core::Instant(std::chrono::hours(2));
     all.push_back(request);
   }

@@ -107,7 +107,9 @@ class Attempt {
       }
     }
     if (weighs) put(overheard_long_enough_);
-    const bool counts_pings = weighs || (phase_ == Phase::resting && succeeding_);
+    const bool stands_ready = phase_ == Phase::resting && succeeding_;
+    if (stands_ready) put(census_.overheard() || census_.strangers() > 0);
+    const bool counts_pings = weighs || stands_ready;
     if (counts_pings && request_.mode == LockMode::exclusive) {  // readers let every writer go first
       std::vector<std::string> heard(heard_.unknown_writer ? 1 : 0);
       for (const Candidate& writer : heard_.writers) heard.push_back(writer.holder_id);

@@ -33,7 +33,8 @@ class Hold : public Asking {
   [[nodiscard]] std::string state_key() const {
     std::string key = Attempt::state_key() + (doubtful() ? 'd' : '-') + (check_nonce_.empty() ? '-' : 'c');
     if (phase_ == Phase::fencing) key += fence_token_ ? 't' : '-';
-    return owns() ? key + succession_.state_key() : key;
+    // To a reader, whoever comes next is a hint and no more.
+    return owns() && request_.mode == LockMode::exclusive ? key + succession_.state_key() : key;
   }
 
  protected:

@@ -67,7 +67,7 @@ class Turns : public ::testing::Test {
     return turns;
   }
 
-  const ManualClock clock;
+  const ManualClock clock{};
   const Instant start = clock.now();
   InMemoryRedis redis{clock};
 };

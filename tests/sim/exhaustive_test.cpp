@@ -54,8 +54,9 @@ std::vector<Case> two_twice() {
     cases.push_back({mix + "_losses", mix, {.tries = 2, .losses = 1, .recounts = false}});
     cases.push_back({mix + "_breaks", mix, {.tries = 2, .timeouts = 1, .breaks = 1, .cancels = false}});
     cases.push_back({mix + "_join_without_count", mix, {.tries = 2, .join_counts = false}});
-    cases.push_back({mix + "_stranger", mix, {.tries = 2, .stranger = true}});
-    cases.push_back({mix + "_three_times", mix, {.tries = 3, .recounts = false, .cancels = false}});
+    cases.push_back({mix + "_stranger", mix, {.tries = 2, .stranger = true}, {}, Extent::large});
+    cases.push_back(
+        {mix + "_three_times", mix, {.tries = 3, .recounts = false, .cancels = false}, {}, Extent::large});
     cases.push_back({mix + "_losses_and_recounts", mix, {.tries = 2, .losses = 1}, {}, Extent::large});
     cases.push_back({mix + "_all_breaks", mix, {.tries = 2, .breaks = 1}, {}, Extent::large});
     cases.push_back(

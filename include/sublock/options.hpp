@@ -31,8 +31,8 @@ struct LockOptions {
   /// How long `acquire()` waits, connecting included. Zero: one attempt, whose answers may take up to
   /// `unavailable_timeout`. The default is 5 s.
   Duration timeout = std::chrono::seconds(5);
-  /// Time between two tries of a waiter, each time multiplied by a random 0.5 to 1.5; the first try is
-  /// immediate. More than zero. The default is 250 ms.
+  /// Time between two looks of one who waits, each time multiplied by a random 0.5 to 1.5, whether or not
+  /// somebody has told him that it is his turn; the first try is immediate. More than zero. The default is 250 ms.
   Duration check_interval = std::chrono::milliseconds(250);
   /// How long a probe waits for answers before it holds their absence against anybody; a silent holder
   /// is asked twice before it is killed. More than zero. The default is 1 s.

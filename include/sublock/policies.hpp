@@ -132,7 +132,9 @@ concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, c
 /// Order: events that stem from the ear (Opened, Joined, Listening, Message, Left, Lost) come in the
 /// order of that connection; those that stem from the mouth come in the order of that one; nothing
 /// orders the two. Lost is told at once and unasked, from the transport's own thread where it has one.
-/// After Lost or close() nothing of the former ear, nor of verbs before it, arrives any more.
+/// After Lost or close() nothing of the former ear, nor of verbs before it, arrives any more. The server
+/// executes what a mouth says in the order of the calls; only a publish may be said again, later, where the
+/// mouth broke. Whether a fencing token counts rests on that.
 ///
 /// May leave out: `attend(bool)`, by which a line learns that its caller is about to wait again and again,
 /// holding the mutex in between, and no longer; see attendance.hpp.

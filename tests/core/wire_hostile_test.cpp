@@ -337,6 +337,22 @@ TEST(WireHint, TakesTheFirst64OfAQueue) {
   EXPECT_FALSE(decode_hint(R"({"sublock":{"v":1,"hint":"sleep","queue":[]}})"));
 }
 
+TEST(WireHint, AQueueIsAListOfTextsAndNothingElse) {
+  const auto with = [](std::string_view queues) {
+    return decode_hint(R"({"sublock":{"v":1,"hint":"wake",)" + std::string(queues) + "}}");
+  };
+  const std::vector<std::string> a = {"a"};
+  EXPECT_EQ(with(R"("queue":["b","c"],"queue":["a"])")->queue, a);
+  EXPECT_EQ(with(R"("queue":[["b"]],"queue":["a"])")->queue, a);
+  EXPECT_EQ(with(R"("new":{"queue":["b"]},"queue":["a"],"new":[{"queue":["c"]},"d"])")->queue, a);
+  EXPECT_TRUE(with(R"("queue":[)" + times(64, "\"a\",") + "5]"));
+  for (const auto* wrong : {R"("queue":[["a"]])", R"("queue":[{"queue":["a"]}])",
+                            R"("queue":{"queue":["a"]})", R"("queue":["a",{}])", R"("queue":["a",[]])",
+                            R"("queue":["a",null])", R"("queue":"a")", R"("queue":["a"],"queue":null)"}) {
+    EXPECT_FALSE(with(wrong)) << wrong;
+  }
+}
+
 // --- against damage and against Python
 
 TEST(Wire, DamagedMessagesNeverThrow) {

@@ -2,11 +2,9 @@
 #pragma once
 
 // Any record with a Hana field list, to JSON and back: the one walk that encode, decode and print share.
-// Knows JSON and its limits, and no record of the protocol by name.
-//
-// Reading never throws on what a stranger wrote, never recurses into it and keeps only what a field asks
-// for: nlohmann's parser is a loop, and the callback drops all else on the way.
+// Knows no record of the protocol by name. What strangers wrote is read by way of an outline.
 
+#include <sublock/core/outline.hpp>
 #include <sublock/core/printable.hpp>
 
 #include <boost/hana/accessors.hpp>
@@ -17,9 +15,9 @@
 #include <boost/hana/unpack.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -34,14 +32,7 @@ namespace sublock::core::record {
 /// bytes each once escaped, stays below.
 inline constexpr std::size_t message_bytes_max = 512UL * 1024;
 
-/// Deeper messages are ignored; ours are three deep.
-inline constexpr int depth_max = 16;
-
-/// Of a longer list the rest is forgotten.
-inline constexpr std::size_t list_max = 64;
-
-/// Keeps the order in which a record names its fields.
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 /// A field that may hold anything: what doesn't fit is as if it were missing. (A std::optional may only be
 /// missing or null: anything else must fit.)
@@ -67,103 +58,119 @@ constexpr bool every_field(Visit visit) {
   });
 }
 
-/// Whether some record inside `R`, or `R` itself, has a field of that name.
+/// The field of that name in `T` or in a record inside it, by a name that lasts; empty where there is none.
 template <class T>
-[[nodiscard]] bool knows(std::string_view key) {
+[[nodiscard]] std::string_view field_named(std::string_view key) {
+  std::string_view found;
   if constexpr (Record<T>) {
-    return !every_field<T>([&](std::string_view name, const auto& get) {
-      return name != key && !knows<std::remove_cvref_t<decltype(get(std::declval<T&>()))>>(key);
+    every_field<T>([&](std::string_view name, const auto& get) {
+      found = name == key ? name : field_named<std::remove_cvref_t<decltype(get(std::declval<T&>()))>>(key);
+      return found.empty();
     });
   } else if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
-    return knows<typename T::value_type>(key);
+    found = field_named<typename T::value_type>(key);
+  }
+  return found;
+}
+
+/// Appends a JSON string. Bytes that are not UTF-8 come out as U+FFFD.
+inline void write_text(std::string& out, std::string_view text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (std::ranges::all_of(text, is_plain)) {
+    out.append(1, '"').append(text).append(1, '"');
   } else {
-    return false;
+    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 }
 
+/// Appends the JSON text of `value`, without a document in between: answering is what a holder does all day.
 template <class T>
-[[nodiscard]] Json to_json(const T& value) {
+void write(std::string& out, const T& value) {
   if constexpr (Record<T>) {
-    Json object = Json::object();
+    char separator = '{';
     every_field<T>([&](std::string_view name, const auto& get) {
-      object[std::string(name)] = to_json(get(value));
+      out.append(1, std::exchange(separator, ',')).append(1, '"').append(name).append("\":");
+      write(out, get(value));
       return true;
     });
-    return object;
+    out += '}';
   } else if constexpr (Word<T>) {
-    return std::string(name_of(value));
+    write_text(out, name_of(value));
   } else if constexpr (requires { value.has_value(); }) {
-    return value ? to_json(*value) : Json(nullptr);
+    if (value) {
+      write(out, *value);
+    } else {
+      out += "null";
+    }
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    write_text(out, value);
+  } else if constexpr (requires { value.begin(); }) {
+    char separator = '[';
+    for (const auto& item : value) {
+      out += std::exchange(separator, ',');
+      write(out, item);
+    }
+    out += value.empty() ? "[]" : "]";
+  } else if constexpr (std::is_same_v<T, bool>) {
+    out += value ? "true" : "false";
   } else {
-    return value;
+    out += std::to_string(value);
   }
 }
 
-/// Whether `json` fits `value`, which is then set.
+/// The JSON text of `value`.
+template <Record R>
+[[nodiscard]] std::string encode(const R& value) {
+  std::string text;
+  text.reserve(256);
+  write(text, value);
+  return text;
+}
+
+/// Whether `node` fits `value`, which is then set. What a node says is taken out of it.
 template <class T>
-[[nodiscard]] bool from_json(const Json& json, T& value);
+[[nodiscard]] bool take(Outline::Node node, T& value);
 
 template <class T>
-[[nodiscard]] bool from_json(const Json& json, Tolerant<T>& value) {
-  if (T inner{}; from_json(json, inner)) value.emplace(std::move(inner));
+[[nodiscard]] bool take(Outline::Node node, Tolerant<T>& value) {
+  if (T inner{}; take(node, inner)) value.emplace(std::move(inner));
   return true;
 }
 
 template <class T>
-[[nodiscard]] bool from_json(const Json& json, std::optional<T>& value) {
-  if (json.is_null()) return true;
+[[nodiscard]] bool take(Outline::Node node, std::optional<T>& value) {
+  if (node.empty() || node.front().kind == Outline::Kind::null) return true;
   T inner{};
-  if (!from_json(json, inner)) return false;
+  if (!take(node, inner)) return false;
   value.emplace(std::move(inner));
   return true;
 }
 
 template <class T>
-[[nodiscard]] bool from_json(const Json& json, std::vector<T>& value) {
-  if (!json.is_array()) return false;
-  for (std::size_t i = 0; i < json.size() && i < list_max; ++i) {
-    if (!from_json(json[i], value.emplace_back())) return false;
-  }
-  return true;
-}
-
-template <class T>
-bool from_json(const Json& json, T& value) {
+bool take(Outline::Node node, T& value) {
+  using Kind = Outline::Kind;
+  const auto is = [node](Kind kind) { return !node.empty() && node.front().kind == kind; };
   if constexpr (Record<T>) {
-    if (!json.is_object()) return false;
-    return every_field<T>([&](std::string_view name, const auto& get) {
-      const auto found = json.find(std::string(name));
-      static const Json missing;
-      return from_json(found == json.end() ? missing : *found, get(value));
-    });
+    return is(Kind::record) && every_field<T>([&](std::string_view name, const auto& get) {
+             return take(Outline::field(node, name), get(value));
+           });
   } else if constexpr (Word<T>) {
-    if (!json.is_string()) return false;
-    return parse_name(std::string_view(*json.template get_ptr<const std::string*>()), value);
+    return is(Kind::text) && parse_name(std::string_view(node.front().text), value);
   } else if constexpr (std::is_same_v<T, bool>) {
-    if (!json.is_boolean()) return false;
-    value = *json.template get_ptr<const bool*>();
-    return true;
+    value = is(Kind::boolean) && node.front().number != 0;
+    return is(Kind::boolean);
   } else if constexpr (std::is_same_v<T, std::string>) {
-    if (!json.is_string()) return false;
-    value = *json.template get_ptr<const std::string*>();
-    return true;
+    if (is(Kind::text)) value = std::move(node.front().text);
+    return is(Kind::text);
+  } else if constexpr (requires { value.emplace_back(); }) {
+    return is(Kind::list) &&
+           Outline::every_item(node, [&](Outline::Node item) { return take(item, value.emplace_back()); });
   } else {
     static_assert(std::is_same_v<T, std::int64_t>,
-                  "a field is a bool, an int64, a string, a word or a record");
-    if (!json.is_number_integer()) return false;  // true and 1.0 are not 1 here, as they are in Python
-    if (json.is_number_unsigned() && *json.template get_ptr<const std::uint64_t*>() >
-                                         std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-      return false;
-    }
-    value = *json.template get_ptr<const std::int64_t*>();
-    return true;
+                  "a field is a bool, an int64, a string, a word, a list or a record");
+    if (is(Kind::integer)) value = node.front().number;
+    return is(Kind::integer);  // true and 1.0 are not 1 here, as they are in Python
   }
-}
-
-/// The JSON text of `value`. Bytes that are not UTF-8 come out as U+FFFD.
-template <Record R>
-[[nodiscard]] std::string encode(const R& value) {
-  return to_json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// The record that `text` is, or nothing: for what is no JSON object and nothing but one, too long, too
@@ -174,20 +181,10 @@ template <Record R>
   if (text.size() > message_bytes_max || text.starts_with('\xef') || text.find('\0') != text.npos) {
     return std::nullopt;
   }
-  bool fits = true;
-  const auto keep = [&fits](int depth, Json::parse_event_t event, Json& parsed) {
-    switch (event) {
-      case Json::parse_event_t::array_start:
-        if (depth == 0) fits = false;
-        [[fallthrough]];
-      case Json::parse_event_t::object_start: return fits = fits && depth < depth_max;
-      case Json::parse_event_t::key: return fits && knows<R>(*parsed.get_ptr<const std::string*>());
-      default: return true;
-    }
-  };
-  const Json json = Json::parse(text.begin(), text.end(), keep, false);
+  Outline outline(&field_named<R>);
   R value{};
-  if (!fits || !from_json(json, value)) return std::nullopt;
+  if (!Json::sax_parse(text.begin(), text.end(), &outline) || !take(outline.root(), value))
+    return std::nullopt;
   return value;
 }
 

@@ -125,6 +125,27 @@ TEST_F(Silence, StrangersAreLeftOutOfAccountAndNamedInAWarning) {
   EXPECT_TRUE(talk.participant().holds());
 }
 
+TEST_F(Silence, WhoHasAnsweredSinceIsNoSuspectAnyMore) {
+  const std::vector<Connection> all{ear_of(first, 11), ear_of(second, 12), ear_of(third, 13), {14, ""}};
+  const Holder reads = from(first, HolderMode::shared);
+  talk.joins_beside(3);
+  talk.reached(4);
+  talk.hears_answer(reads);
+  is_suspected(all);
+  talk.reached(4);
+  talk.hears_answer(reads);
+  talk.hears_answer(from(third, HolderMode::shared));
+  is_silent_again(all);
+  ASSERT_EQ(talk.phase(), Phase::resting) << "a writer who stands, for two read and one is a stranger";
+  while (talk.phase() == Phase::resting) talk.after_next_timer();
+  talk.asks_again();
+  talk.reached(4);
+  talk.hears_answer(reads);
+  EXPECT_EQ(loses_patience(), list);
+  EXPECT_EQ(talk.hears(event::Listed{all}), Said{talk.listen()})
+      << "the third has been silent before, but not to the question before this one";
+}
+
 TEST_F(Silence, NamesOfOtherChannelsAreStrangers) {
   asks();
   ASSERT_EQ(loses_patience(), list);

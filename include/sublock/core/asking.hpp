@@ -172,7 +172,6 @@ class Asking : public Attempt {
   }
 
   void kill_the_silent(Instant now, Actions& out) {
-    suspects_ = silent_again(std::exchange(suspects_, {}), census_);
     if (suspects_.empty()) return start_over(out);
     action::Kill kill;
     for (const Diagnosis::Suspect& suspect : suspects_) kill.ids.push_back(suspect.connection_id);

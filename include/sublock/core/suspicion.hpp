@@ -61,14 +61,6 @@ template <ReaperPolicy Reaper>
   return suspects;
 }
 
-/// Those who have not answered the second question either.
-[[nodiscard]] inline Suspects silent_again(Suspects suspects, const Census& census) {
-  std::erase_if(suspects, [&](const Diagnosis::Suspect& suspect) {
-    return suspect.holder_id.empty() ? census.legacy_answered() : census.has_answered(suspect.holder_id);
-  });
-  return suspects;
-}
-
 [[nodiscard]] inline std::string describe_silence(const Census& census) {
   return std::to_string(census.missing()) + " of " + std::to_string(census.reached().value_or(0)) +
          " subscribers did not answer in time";

@@ -169,10 +169,10 @@ INSTANTIATE_TEST_SUITE_P(Portalocker, Generation, testing::Values("4.1", "4.2"),
 TEST_P(Generation, HolderKeepsUsOutUntilItLeaves) {
   auto peer = scripted(words({"mode=exclusive", "id=" + high}, true));
   peer.expect_line("JOINED 1");
+  auto impatient = drive({"try"});  // before anybody else, who might be in its way sooner than the peer
+  EXPECT_NE(impatient.expect_line("FAILED").find(high), std::string::npos) << impatient.transcript();
   auto writer = drive({"id=" + low, "wait=30"});
   auto reader = drive({"shared", "wait=0.6"});
-  auto impatient = drive({"try"});
-  EXPECT_NE(impatient.expect_line("FAILED").find(high), std::string::npos) << impatient.transcript();
   reader.expect_line("FAILED busy");
   EXPECT_TRUE(writer.stays_without("GOT", 600ms)) << writer.transcript();
   peer.say("leave");

@@ -14,17 +14,18 @@ struct Circumstances {
   unsigned timeouts = endless;  ///< how often each may lose patience, with reason or without
   unsigned kills = 0;           ///< ears that the server drops, which their owners learn later
   unsigned losses = 0;          ///< ears that their owners lose, which the server learns later
-  unsigned breaks = 0;     ///< mouths that break: of what is in flight, the server executes the start, or not
-  bool recounts = true;    ///< whether anybody counts again while he waits
-  bool cancels = true;     ///< callers may give up at any time
-  bool deadlines = false;  ///< or have a deadline, which comes at any time
-  bool fencing = false;    ///< writers draw a token before they hold
-  bool self_checks = false;  ///< holders ask now and then whether they still hear themselves
-  bool join_counts = true;   ///< false: the server can't count in the step that subscribes
-  bool stranger = false;     ///< somebody ran SUBSCRIBE by hand, and never answers
-  bool may_look = true;      ///< the server lists and kills
-  bool resets = false;       ///< an ear that is gone may take with it what it had still to tell
-  unsigned backlog = 1;      ///< nobody asks anew while more of his questions are unread than that
+  unsigned breaks = 0;  ///< mouths that break: of what is in flight, the server executes the start, or not
+  unsigned faults = endless;  ///< how many of these four in all
+  bool recounts = true;       ///< whether anybody counts again while he waits
+  bool cancels = true;        ///< callers may give up at any time
+  bool deadlines = false;     ///< or have a deadline, which comes at any time
+  bool fencing = false;       ///< writers draw a token before they hold
+  bool self_checks = false;   ///< holders ask now and then whether they still hear themselves
+  bool join_counts = true;    ///< false: the server can't count in the step that subscribes
+  bool stranger = false;      ///< somebody ran SUBSCRIBE by hand, and never answers
+  bool may_look = true;       ///< the server lists and kills
+  bool resets = false;        ///< an ear that is gone may take with it what it had still to tell
+  unsigned backlog = 1;       ///< nobody asks anew while more of his questions are unread than that
   bool count_questions = false;
   bool lean = true;     ///< leave out what makes no difference as long as all rules are kept, see Scene
   bool reduced = true;  ///< and, of what comes to the same in any order, all orders but one, see Stage
@@ -63,6 +64,12 @@ struct Move {
   std::uint8_t who = 0;
   What what = What::acquire;
 };
+
+/// One of the faults of which there are only so many in all: impatience, and what breaks a connection.
+constexpr bool is_fault(What what) {
+  return what == What::fire_patience || what == What::kill_ear || what == What::lose_ear ||
+         what == What::break_mouth || what == What::break_mouth_unheard;
+}
 
 /// Neither a fault nor somebody's wish to have the lock no more.
 constexpr bool is_progress(What what) {

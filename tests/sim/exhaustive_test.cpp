@@ -52,6 +52,11 @@ std::vector<Case> two_twice() {
     cases.push_back({mix, mix, {.tries = 2}, {}, Extent::small});
     cases.push_back({mix + "_kills", mix, {.tries = 2, .kills = 1}});
     cases.push_back({mix + "_losses", mix, {.tries = 2, .losses = 1, .recounts = false}});
+    cases.push_back({mix + "_kills_and_losses",
+                     mix,
+                     {.tries = 2, .kills = 1, .losses = 1, .recounts = false},
+                     {},
+                     mix == "RR" ? Extent::standard : Extent::large});
     cases.push_back({mix + "_breaks", mix, {.tries = 2, .timeouts = 1, .breaks = 1, .cancels = false}});
     cases.push_back({mix + "_join_without_count", mix, {.tries = 2, .join_counts = false}});
     cases.push_back({mix + "_stranger", mix, {.tries = 2, .stranger = true}, {}, Extent::large});
@@ -60,24 +65,33 @@ std::vector<Case> two_twice() {
     cases.push_back({mix + "_losses_and_recounts", mix, {.tries = 2, .losses = 1}, {}, Extent::large});
     cases.push_back({mix + "_all_breaks", mix, {.tries = 2, .breaks = 1}, {}, Extent::large});
     cases.push_back(
-        {mix + "_kills_and_losses", mix, {.tries = 2, .kills = 1, .losses = 1}, {}, Extent::large});
+        {mix + "_kills_losses_and_recounts", mix, {.tries = 2, .kills = 1, .losses = 1}, {}, Extent::large});
     cases.push_back(
         {mix + "_kills_and_resets", mix, {.tries = 2, .kills = 2, .resets = true}, {}, Extent::large});
   }
   return cases;
 }
 
-/// For three, patience runs out for no reason once each, and nobody gives up without one.
+/// For three, there are two faults in all, of whatever kinds: patience runs out for no reason, the server
+/// drops an ear, or somebody's ear is lost. Nobody gives up without a reason.
 std::vector<Case> three_once() {
   std::vector<Case> cases;
   for (const std::string mix : {"WWW", "WWR", "WRR", "RRR"}) {
+    const bool cheap = mix == "WRR" || mix == "RRR";
+    const unsigned any = Circumstances::endless;
+    cases.push_back(
+        {mix + "_two_faults",
+         mix,
+         {.timeouts = any, .kills = any, .losses = any, .faults = 2, .recounts = false, .cancels = false},
+         {},
+         cheap ? Extent::standard : Extent::large});
     const Circumstances quick{.timeouts = 0, .recounts = false, .cancels = false};
     Circumstances how = quick;
     how.recounts = how.cancels = true;
     cases.push_back({mix, mix, how, {}, Extent::small});
     how = quick;
     how.timeouts = 1;
-    cases.push_back({mix + "_timeouts", mix, how});
+    cases.push_back({mix + "_timeouts", mix, how, {}, cheap ? Extent::large : Extent::standard});
     how.recounts = true;
     cases.push_back({mix + "_timeouts_and_recounts", mix, how, {}, Extent::large});
     how.cancels = true;
@@ -91,7 +105,7 @@ std::vector<Case> three_once() {
     cases.push_back({mix + "_kills", mix, how});
     how.kills = 0;
     how.losses = 1;
-    cases.push_back({mix + "_losses", mix, how});
+    cases.push_back({mix + "_losses", mix, how, {}, cheap ? Extent::large : Extent::standard});
     how.losses = 0;
     how.breaks = 1;
     cases.push_back({mix + "_breaks", mix, how, {}, Extent::large});

@@ -21,6 +21,14 @@
 
 namespace sublock::sim {
 
+/// One step, and the world it leads to.
+struct Way {
+  Move move;
+  std::uint64_t hash = 0;
+  std::size_t start = 0;
+  std::size_t size = 0;
+};
+
 /// What liveness asks of each world. Sets of participants are bits.
 struct Marks {
   std::uint8_t holding = 0;
@@ -65,7 +73,10 @@ class Search {
   /// Stops at the first fault, or where more than `worlds_max` are known.
   Findings run(std::size_t worlds_max = 0xfffffff0) {
     const auto start = std::chrono::steady_clock::now();
-    note(stage_.beginning(), {0, What::acquire}, 0);
+    to_ = stage_.beginning();
+    remember({});  // the way to the beginning, which is no step
+    follow(0);
+    findings_.steps = 0;
     for (std::uint32_t at = 0; at < atlas_.size() && findings_.fault.empty(); ++at) {
       if (atlas_.size() > worlds_max) break;
       expand(at);
@@ -80,9 +91,7 @@ class Search {
 
  private:
   void expand(std::uint32_t at) {
-    World from;
-    Unpacker unpacker(open_.front().data());
-    walk(unpacker, from, cast_.size());
+    const World from = unpacked(open_.front());
     open_.pop_front();
     if (how_.reduced) {
       for (std::uint8_t who = 0; who < cast_.size(); ++who) {
@@ -103,13 +112,12 @@ class Search {
           hindered |= static_cast<std::uint8_t>(1U << who);
           continue;
         }
-        ++findings_.steps;
-        const std::uint32_t number = note(to_, move, at);
-        if (expects_.lock_can_be_had && is_progress(move.what)) liveness_.add_step(at, number, label(move));
         const std::string complaint = checker_.complaint(to_, move, stage_.hasty());
         if (!complaint.empty()) return report(complaint, at, &move);
+        remember(move);
       }
     }
+    follow(at);
     if (expects_.lock_can_be_had) mark(from, hindered);
     if (quiet) {
       const std::string complaint = checker_.complaint_when_quiet(from);
@@ -118,44 +126,70 @@ class Search {
   }
 
   /// Only what `who` may do next, where that is enough: nothing that others do matters to it, nor can the
-  /// checker see any of it, and it leads somewhere new, so that nobody is put off for ever. (An ample set,
-  /// as in partial order reduction of a breadth-first search.) False where it is not.
+  /// checker see any of it, and what can't be kept from happening leads somewhere new, so that nobody is put
+  /// off for ever. (A stubborn set, as in partial order reduction of a breadth-first search.) False where it
+  /// is not.
   bool expand_alone(const World& from, std::uint8_t who, std::uint32_t at) {
     if (!stage_.stands_alone(from, who)) return false;
-    alone_.clear();
-    bool leads_on = false;
-    for (unsigned what = 0; is_own(static_cast<What>(what)); ++what) {
+    bool enough = true;
+    for (unsigned what = 0; enough && what < whats; ++what) {
       const Move move{who, static_cast<What>(what)};
+      if (!is_own(move.what) && move.what != What::lose_ear) continue;
       const Outcome outcome = stage_.play(from, move, to_);
       if (outcome == Outcome::impossible) continue;
-      if (outcome != Outcome::done) return false;
-      if (cast_.facts(to_.players[who].state).phase == core::Phase::holding) return false;
-      leads_on = leads_on || !atlas_.contains(hash(to_));
-      alone_.emplace_back(move, to_);
+      enough = outcome == Outcome::done && cast_.facts(to_.players[who].state).phase != core::Phase::holding;
+      if (enough) remember(move);
     }
-    if (!leads_on) return false;
-    for (const auto& [move, to] : alone_) {
+    const bool leads_on = std::ranges::any_of(ways_, [&](const Way& way) {
+      return stage_.stays_possible(way.move.what) && !atlas_.contains(way.hash);
+    });
+    if (enough && leads_on) {
+      follow(at);
+      return true;
+    }
+    forget_ways();
+    return false;
+  }
+
+  /// The way to `to_`, until all ways from the present world are known.
+  void remember(Move move) {
+    Packer::Buffer buffer;
+    Packer packer(buffer);
+    walk(packer, to_, cast_.size());
+    const std::string_view packed = packer.packed();
+    const std::uint64_t hash = std::hash<std::string_view>()(packed);
+    atlas_.expect(hash);
+    ways_.push_back({move, hash, ends_.size(), packed.size()});
+    ends_ += packed;
+  }
+
+  /// Notes where all the ways lead that were remembered.
+  void follow(std::uint32_t at) {
+    for (const Way& way : ways_) {
       ++findings_.steps;
-      note(to, move, at);
+      const auto [number, is_new] = atlas_.find_or_add(way.hash);
+      if (expects_.lock_can_be_had && is_progress(way.move.what)) {
+        liveness_.add_step(at, number, label(way.move));
+      }
+      if (!is_new) continue;
+      open_.emplace_back(ends_, way.start, way.size);
+      if (visit_) visit_(unpacked(open_.back()));
+      parents_.push_back(at);
+      moves_.push_back(static_cast<std::uint8_t>(way.move.who * 32U + static_cast<unsigned>(way.move.what)));
     }
-    return true;
+    forget_ways();
   }
 
-  std::uint64_t hash(const World& world) {
-    Packer packer(buffer_);
-    walk(packer, world, cast_.size());
-    packed_ = packer.packed();
-    return std::hash<std::string_view>()(packed_);
+  void forget_ways() {
+    ways_.clear();
+    ends_.clear();
   }
 
-  std::uint32_t note(const World& world, Move move, std::uint32_t parent) {
-    const auto [number, is_new] = atlas_.find_or_add(hash(world));
-    if (!is_new) return number;
-    open_.emplace_back(packed_);
-    if (visit_) visit_(world);
-    parents_.push_back(parent);
-    moves_.push_back(static_cast<std::uint8_t>(move.who * 32U + static_cast<unsigned>(move.what)));
-    return number;
+  [[nodiscard]] World unpacked(const std::string& packed) const {
+    World world;
+    Unpacker unpacker(packed.data());
+    walk(unpacker, world, cast_.size());
+    return world;
   }
 
   // --- can it still be had? --------------------------------------------------------------------------
@@ -234,10 +268,9 @@ class Search {
   std::deque<std::string> open_;  // worlds known but not yet expanded
   std::vector<std::uint32_t> parents_;
   std::vector<std::uint8_t> moves_;
-  Packer::Buffer buffer_;
-  std::string_view packed_;  // into the buffer
   World to_;
-  std::vector<std::pair<Move, World>> alone_;
+  std::vector<Way> ways_;  // from the world that is being expanded
+  std::string ends_;       // where they lead, packed, one after the other
   Expectations expects_;
   std::function<void(const World&)> visit_;
   Liveness liveness_;

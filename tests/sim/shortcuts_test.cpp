@@ -97,6 +97,7 @@ TEST(Shortcuts, OrdersLeftOutLeadNowhereElse) {
   for (const std::string_view mix : {"WW", "WR", "RR"}) {
     compare(mix, {.kills = 1});
     compare(mix, {.losses = 1, .cancels = false});
+    compare(mix, {.timeouts = 2, .kills = 2, .losses = 2, .faults = 2, .recounts = false});
     if (extent() == Extent::small) continue;
     compare(mix, {.tries = 2, .recounts = false});
     compare(mix, {.timeouts = 1, .join_counts = false});
@@ -105,6 +106,7 @@ TEST(Shortcuts, OrdersLeftOutLeadNowhereElse) {
   if (extent() == Extent::small) return;
   compare("WWW", {.timeouts = 0, .recounts = false, .cancels = false});
   compare("WRR", {.timeouts = 0, .recounts = false, .cancels = false});
+  compare("RRR", {.timeouts = 1, .kills = 1, .losses = 1, .faults = 1, .recounts = false, .cancels = false});
 }
 
 /// What happens to the one who moves; nothing where it is the server.

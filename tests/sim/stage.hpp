@@ -29,6 +29,7 @@ class Stage : private Server<Participant> {
     world.kills = static_cast<std::uint8_t>(how_.kills);
     world.losses = static_cast<std::uint8_t>(how_.losses);
     world.breaks = static_cast<std::uint8_t>(how_.breaks);
+    world.faults = static_cast<std::uint8_t>(how_.faults);
     return world;
   }
 
@@ -46,10 +47,10 @@ class Stage : private Server<Participant> {
   /// Whether nothing that others do, the server and faults included, changes what `who` can do next, nor
   /// how that ends: then it is enough to look at what happens if he is the next to do something. What
   /// others add to queues he has news in does not matter to him yet; what they take from the queues he
-  /// adds to, or age in them, comes to the same before and after. (Breaks and losses of his own are shared
-  /// among all, and a reset overtakes the news he has; so none of those while this is asked.)
+  /// adds to, or age in them, comes to the same before and after. The loss of his ear is his own in that
+  /// sense too. (A break is not, and a reset overtakes the news he has; so none of those while this is asked.)
   [[nodiscard]] bool stands_alone(const World& world, unsigned who) const {
-    if (how_.resets || world.losses > 0 || world.breaks > 0) return false;
+    if (how_.resets || (world.faults > 0 && world.breaks > 0)) return false;
     const Player& one = world.players[who];
     if (facts(one).phase == core::Phase::holding) return false;
     if (one.mouth_news.empty()) {
@@ -59,8 +60,13 @@ class Stage : private Server<Participant> {
     }
     if (!one.ear_news.empty() || !one.ear.up) return true;
     const unsigned bit = connection_bit(who, one.ear.generation, cast_.size());
-    return !one.ear.counted && one.ear.in.empty() && world.kills == 0 &&
+    return !one.ear.counted && one.ear.in.empty() && (world.kills == 0 || world.faults == 0) &&
            (meant_connections(world) & bit) == 0;
+  }
+
+  /// Whether nothing that others do could keep `what` from happening: what all may suffer together is limited.
+  [[nodiscard]] bool stays_possible(What what) const {
+    return what != What::lose_ear && (how_.faults == Circumstances::endless || !is_fault(what));
   }
 
   /// Somebody was to be killed who had not been asked twice, in the last play().
@@ -87,6 +93,7 @@ class Stage : private Server<Participant> {
   [[nodiscard]] bool possible(const World& world, Move move) {
     const Player& one = world.players[move.who];
     const Facts& self = facts(one);
+    if (world.faults == 0 && is_fault(move.what)) return false;
     switch (move.what) {
       case What::acquire: return self.phase == core::Phase::idle && one.tries > 0;
       case What::hear_ear: return !one.ear_news.empty();
@@ -137,6 +144,7 @@ class Stage : private Server<Participant> {
 
   void go(unsigned who, What what) {
     Player& one = player(who);
+    if (is_fault(what)) use_up(world_->faults);
     switch (what) {
       case What::acquire: --one.tries; return step(who, {Kind::call, acquire});
       case What::hear_ear: {
@@ -155,9 +163,7 @@ class Stage : private Server<Participant> {
       }
       case What::decide: return step(who, {Kind::call, decide});
       case What::fire_deadline: return fire(who, core::Timer::deadline);
-      case What::fire_patience:
-        if (one.timeouts != Circumstances::endless) --one.timeouts;
-        return fire(who, core::Timer::patience);
+      case What::fire_patience: use_up(one.timeouts); return fire(who, core::Timer::patience);
       case What::fire_recount: return fire(who, core::Timer::recount);
       case What::fire_again:
         if (facts(one).phase == core::Phase::waiting) --one.tries;
@@ -170,20 +176,24 @@ class Stage : private Server<Participant> {
       case What::serve_mouth: return serve(who, one.mouth);
       case What::serve_ghost_mouth: return serve(who, one.ghost_mouth);
       case What::drop_ghost_mouth: return one.ghost_mouth.clear();
-      case What::kill_ear: --world_->kills; return kill(one);
+      case What::kill_ear: use_up(world_->kills); return kill(one);
       case What::lose_ear:
-        --world_->losses;
+        use_up(world_->losses);
         become_ghost(one);
         return lose(who);
-      case What::break_mouth: --world_->breaks; return break_mouth(one);
+      case What::break_mouth: use_up(world_->breaks); return break_mouth(one);
       case What::break_mouth_unheard:
-        --world_->breaks;
+        use_up(world_->breaks);
         one.mouth_news.rewrite([](Code& code) {
           code = Scene<Participant>::refusal(code);
           return true;
         });
         return break_mouth(one);
     }
+  }
+
+  static void use_up(std::uint8_t& left) {
+    if (left != Circumstances::endless) --left;
   }
 
   // --- participants --------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ struct World {
   std::uint8_t kills = 0;
   std::uint8_t losses = 0;
   std::uint8_t breaks = 0;
+  std::uint8_t faults = 0;  // of all kinds together
 };
 
 /// Every byte of `world` in turn, for packing and unpacking.
@@ -75,6 +76,7 @@ void walk(Archive& archive, AnyWorld& world, unsigned players) {
   archive.byte(world.kills);
   archive.byte(world.losses);
   archive.byte(world.breaks);
+  archive.byte(world.faults);
 }
 
 class Packer {
@@ -88,7 +90,7 @@ class Packer {
 
   void byte(std::uint8_t value) { *at_++ = static_cast<char>(value); }
   void counters(const Player& player) {
-    byte(static_cast<std::uint8_t>(player.tries << 4U | static_cast<unsigned>(player.drew) << 2U |
+    byte(static_cast<std::uint8_t>(unsigned{player.tries} << 4U | static_cast<unsigned>(player.drew) << 2U |
                                    player.asked));
   }
   void state(StateId id) {

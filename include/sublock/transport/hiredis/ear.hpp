@@ -11,7 +11,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,8 +34,9 @@ class Ear final : public Link {
     ~Owner() = default;
   };
 
-  Ear(Poller& poller, const Settings& settings, Delivery& delivery, ServerTraits& traits, Owner& owner)
-      : Link(poller, settings), delivery_(delivery), traits_(traits), owner_(owner) {}
+  Ear(Poller& poller, const Settings& settings, SpareReader& spare_reader, Delivery& delivery,
+      ServerTraits& traits, Owner& owner)
+      : Link(poller, settings, spare_reader), delivery_(delivery), traits_(traits), owner_(owner) {}
 
   /// Whose ear it is; null in the pool.
   [[nodiscard]] LineState* line() const noexcept { return line_; }
@@ -54,12 +56,12 @@ class Ear final : public Link {
     append(bytes, {"UNSUBSCRIBE"});
     await(What::retired);
     private_channel_.reset();
-    send(bytes);
+    send(std::move(bytes));
   }
 
   void join(std::string_view channel, std::string_view response_channel, std::string_view client_name) {
     if (join_) return;
-    join_.emplace(channel, response_channel, client_name);
+    join_ = std::make_unique<Join>(channel, response_channel, client_name);
     try_join(private_channel_.has_value());
     subscribed_ = true;
     private_channel_ = std::string(response_channel);
@@ -68,22 +70,29 @@ class Ear final : public Link {
   void listen(std::string_view channel) {
     std::string bytes;
     append(bytes, {"SUBSCRIBE", channel});
-    await(What::listen, std::string(channel));
+    await(What::listen);
+    to_listen_to_.emplace_back(channel);
     if (private_channel_ && *private_channel_ != channel) {
       append(bytes, {"UNSUBSCRIBE", *private_channel_});
       await(What::unsubscribed);
     }
     private_channel_ = std::string(channel);
-    send(bytes);
+    send(std::move(bytes));
   }
 
   void leave(const std::vector<core::action::Note>& notes) { forget_everything(What::left, notes); }
 
  private:
-  enum class What { join, listen, unsubscribed, unsubscribed_all, noted, left, undone, retired, pong };
-  struct Awaited {
-    What what;
-    std::string channel;
+  enum class What : std::uint8_t {
+    join,
+    listen,
+    unsubscribed,
+    unsubscribed_all,
+    noted,
+    left,
+    undone,
+    retired,
+    pong
   };
   struct Heard {
     std::string channel;
@@ -91,15 +100,10 @@ class Ear final : public Link {
   };
   static constexpr std::size_t early_max = 1024;
 
-  static bool passes(const Awaited& awaited) {
-    return awaited.what == What::pong || awaited.what == What::retired;
-  }
-  [[nodiscard]] bool retires() const {
-    return std::ranges::any_of(awaited_,
-                               [](const Awaited& awaited) { return awaited.what == What::retired; });
-  }
+  static bool passes(What awaited) { return awaited == What::pong || awaited == What::retired; }
+  [[nodiscard]] bool retires() const { return std::ranges::find(awaited_, What::retired) != awaited_.end(); }
 
-  void await(What what, std::string channel = {}) { awaited_.push_back({what, std::move(channel)}); }
+  void await(What what) { awaited_.push_back(what); }
 
   void try_join(bool unsubscribe_first) {
     std::string bytes;
@@ -109,7 +113,7 @@ class Ear final : public Link {
     }
     join_->begin(bytes, !vouched_, traits_.refuses_subscribe_in_multi);
     for (std::size_t left = join_->steps(); left > 0; --left) await(What::join);
-    send(bytes);
+    send(std::move(bytes));
   }
 
   void forget_everything(What then, const std::vector<core::action::Note>& notes = {}) {
@@ -124,13 +128,14 @@ class Ear final : public Link {
     await(then);
     subscribed_ = false;
     private_channel_.reset();
-    send(bytes);
+    send(std::move(bytes));
   }
 
   void on_ready(core::Instant) override { owner_.on_ear_ready(); }
 
   void on_broken(const Failure& failure, bool) override {
     awaited_.clear();
+    to_listen_to_.clear();
     join_.reset();
     owner_.on_ear_broken(*this, failure);
   }
@@ -139,7 +144,7 @@ class Ear final : public Link {
     std::string bytes;
     append(bytes, {"PING"});
     await(What::pong);
-    send(bytes);
+    send(std::move(bytes));
   }
 
   [[nodiscard]] bool selects_database() const noexcept override { return false; }
@@ -166,21 +171,21 @@ class Ear final : public Link {
 
   /// False where the reply makes no sense.
   [[nodiscard]] bool take(const redisReply& reply) {
-    const Awaited awaited = awaited_.front();
-    if (awaited.what == What::unsubscribed_all) {
+    const What awaited = awaited_.front();
+    if (awaited == What::unsubscribed_all) {
       if (!is_push(reply, 3, "unsubscribe") || reply.element[2]->type != REDIS_REPLY_INTEGER) return false;
-      if (reply.element[2]->integer == 0) awaited_.pop_front();  // one confirmation for each channel
+      if (reply.element[2]->integer == 0) awaited_.erase(awaited_.begin());  // one for each channel
       return true;
     }
-    awaited_.pop_front();
-    switch (awaited.what) {
+    awaited_.erase(awaited_.begin());
+    switch (awaited) {
       case What::join: return take_join(reply);
-      case What::listen: return take_listen(awaited.channel, reply);
+      case What::listen: return take_listen(reply);
       case What::noted: return is_error(reply) || reply.type == REDIS_REPLY_INTEGER;
       case What::unsubscribed:
       case What::retired: return is_push(reply, 3, "unsubscribe");
       case What::left:
-      case What::undone: return take_forgotten(awaited.what, reply);
+      case What::undone: return take_forgotten(awaited, reply);
       case What::pong: return is_error(reply) || is_status(reply, "PONG") || is_push(reply, 2, "pong");
       case What::unsubscribed_all: break;
     }
@@ -224,7 +229,9 @@ class Ear final : public Link {
     tell(refused);
   }
 
-  [[nodiscard]] bool take_listen(const std::string& channel, const redisReply& reply) {
+  [[nodiscard]] bool take_listen(const redisReply& reply) {
+    const std::string channel = std::move(to_listen_to_.front());
+    to_listen_to_.erase(to_listen_to_.begin());
     if (is_error(reply)) {
       if (private_channel_ == channel) private_channel_.reset();
       const std::string pattern = pattern_of(channel);
@@ -257,8 +264,9 @@ class Ear final : public Link {
   bool subscribed_ = false;                     // to a lock channel
   std::optional<std::string> private_channel_;  // response channel or inbox
 
-  std::deque<Awaited> awaited_;
-  std::optional<Join> join_;
+  std::vector<What> awaited_;              // in the order of the answers to come
+  std::vector<std::string> to_listen_to_;  // one for each listen among them
+  std::unique_ptr<Join> join_;
   std::optional<core::event::Refused> undoing_;  // a refused join that left traces: told when they are gone
   std::vector<Heard> early_;
   bool vouched_ = false;   // this user may publish

@@ -33,7 +33,8 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   explicit Hub(const ConnectionOptions& options)
       : settings(options),
         delivery(poller),
-        mouth(std::make_shared<Mouth>(poller, settings, delivery, static_cast<Mouth::Owner&>(*this))),
+        mouth(std::make_shared<Mouth>(poller, settings, spare_reader_, delivery,
+                                      static_cast<Mouth::Owner&>(*this))),
         addresses_(numeric_addresses(settings.endpoint)),
         numeric_(!addresses_.empty()),
         must_ask_(!numeric_) {}
@@ -193,7 +194,8 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     mouth->want(now);
     if (!line.open) return;
     if (!line.ear) {
-      auto ear = std::make_shared<Ear>(poller, settings, delivery, traits_, static_cast<Ear::Owner&>(*this));
+      auto ear = std::make_shared<Ear>(poller, settings, spare_reader_, delivery, traits_,
+                                       static_cast<Ear::Owner&>(*this));
       seat(line, ear);
       ear->connect(addresses_, now);
     }
@@ -257,6 +259,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
 
   std::unordered_set<LineState*> lines_;         // the open ones
   std::vector<std::shared_ptr<Ear>> idle_ears_;  // all clean, the warmest last
+  SpareReader spare_reader_;
   ServerTraits traits_;
   Addresses addresses_;  // the last that were known: the mouth goes on with them
   const bool numeric_;   // the URL gives an address, so that no resolver is needed

@@ -32,7 +32,8 @@ class Link : public std::enable_shared_from_this<Link> {
  public:
   static constexpr std::size_t unsent_max = 64U << 20;
 
-  Link(Poller& poller, const Settings& settings) : poller_(poller), settings_(settings) {}
+  Link(Poller& poller, const Settings& settings, SpareReader& spare_reader)
+      : poller_(poller), settings_(settings), spare_reader_(spare_reader) {}
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
   virtual ~Link() { close(); }
@@ -57,6 +58,7 @@ class Link : public std::enable_shared_from_this<Link> {
     id_ = 0;
     fd_.close();
     reader_.reset();
+    greeting_.reset();
     unsent_.clear();
     sent_ = 0;
     write_error_.clear();
@@ -155,13 +157,13 @@ class Link : public std::enable_shared_from_this<Link> {
   [[nodiscard]] virtual bool awaits_nothing() const = 0;
 
   /// One write at most; collected while a turn is being processed. What the socket doesn't take waits.
-  void send(std::string_view bytes) {
+  void send(std::string bytes) {
     if (stage_ == Stage::closed || !write_error_.empty()) return;
     if (unsent_.size() - sent_ + bytes.size() > unsent_max) {
       fail({Errc::connect, "Redis at " + where() + " doesn't read what we send"});
       return;
     }
-    unsent_ += bytes;
+    unsent_.empty() ? unsent_.swap(bytes) : static_cast<void>(unsent_ += bytes);
     if (!poller_.busy()) {
       flush();
     } else if (!flush_promised_) {
@@ -224,12 +226,10 @@ class Link : public std::enable_shared_from_this<Link> {
       return false;
     }
     stage_ = Stage::greeting;
-    reader_.reset(::redisReaderCreate());
-    if (!reader_) throw std::bad_alloc();
-    greeting_ = Greeting(settings_, selects_database());
+    greeting_ = std::make_unique<Greeting>(settings_, selects_database());
     heard_at_ = now;
     poller_.hasten(deadline_);
-    unsent_ = greeting_.bytes();
+    unsent_ = greeting_->bytes();
     return true;
   }
 
@@ -277,7 +277,7 @@ class Link : public std::enable_shared_from_this<Link> {
     }
     if (sent_ > unsent_.size() / 2) unsent_.erase(0, std::exchange(sent_, 0));
     if (wants_to_write() != watched_for_write_) watch();
-    if (unsent_.empty() && unsent_.capacity() > (1U << 20)) unsent_.shrink_to_fit();
+    if (unsent_.empty()) unsent_.shrink_to_fit();  // of a thousand links, few have anything to send
   }
 
   bool receive(std::uint64_t id, core::Instant now) {
@@ -288,6 +288,7 @@ class Link : public std::enable_shared_from_this<Link> {
       if (count > 0) {
         heard_at_ = now;
         if (std::exchange(asked_at_, {})) poller_.hasten(due());
+        if (!reader_) reader_ = spare_reader_.take();
         if (::redisReaderFeed(reader_.get(), bytes, static_cast<std::size_t>(count)) != REDIS_OK) {
           fail_protocol("sent more than there is memory for");
           return false;
@@ -312,9 +313,9 @@ class Link : public std::enable_shared_from_this<Link> {
     fail({Errc::connect, "the connection to Redis at " + where() + " broke: " + why});
   }
 
-  /// False once this connection is no more.
+  /// False once this connection is no more. Between two replies, no link needs a reader of its own.
   bool dispatch(std::uint64_t id, core::Instant now) {
-    for (;;) {
+    while (reader_->pos < reader_->len) {
       void* raw = nullptr;
       if (::redisReaderGetReply(reader_.get(), &raw) != REDIS_OK) {
         fail_protocol(std::string("doesn't speak its protocol: ") + reader_->errstr);
@@ -329,12 +330,16 @@ class Link : public std::enable_shared_from_this<Link> {
       }
       if (id_ != id) return false;
     }
+    spare_reader_.give_back(std::move(reader_));
+    return true;
   }
 
   void greet(const redisReply& reply, core::Instant now) {
-    if (const auto failure = greeting_.take(reply)) return fail(*failure);
-    if (!greeting_.done()) return;
+    if (const auto failure = greeting_->take(reply)) return fail(*failure);
+    if (!greeting_->done()) return;
     stage_ = Stage::ready;
+    greeting_.reset();
+    Addresses().swap(addresses_);
     poller_.hasten(due());
     on_ready(now);
   }
@@ -343,12 +348,13 @@ class Link : public std::enable_shared_from_this<Link> {
     return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
   }
 
+  SpareReader& spare_reader_;
   Stage stage_ = Stage::closed;
   Descriptor fd_;
   std::uint64_t id_ = 0;  // 0: no socket. Never used twice, so that a late event can't meet a successor
   Sleeper* lease_ = nullptr;
-  Reader reader_;
-  Greeting greeting_;
+  Reader reader_;                       // while a reply is half read
+  std::unique_ptr<Greeting> greeting_;  // until it is over
 
   std::string unsent_;
   std::size_t sent_ = 0;         // bytes at the front of unsent_ that are not unsent any more

@@ -44,8 +44,8 @@ class Mouth final : public Link {
     ~Owner() = default;
   };
 
-  Mouth(Poller& poller, const Settings& settings, Delivery& delivery, Owner& owner)
-      : Link(poller, settings), delivery_(delivery), owner_(owner) {}
+  Mouth(Poller& poller, const Settings& settings, SpareReader& spare_reader, Delivery& delivery, Owner& owner)
+      : Link(poller, settings, spare_reader), delivery_(delivery), owner_(owner) {}
 
   /// Connects unless that is done or under way.
   void want(core::Instant now) {
@@ -95,9 +95,9 @@ class Mouth final : public Link {
 
   void transmit(Said said) {
     if (complaint_ && said.request.verb()) return refuse(said, *std::exchange(complaint_, {}));
-    const std::string bytes = said.request.repeatable() ? said.request.bytes() : said.request.take_bytes();
+    std::string bytes = said.request.repeatable() ? said.request.bytes() : said.request.take_bytes();
     sent_.push_back(std::move(said));
-    send(bytes);
+    send(std::move(bytes));
   }
 
   void refuse(const Said& said, const Failure& failure) {

@@ -28,6 +28,21 @@ struct FreeReader {
 };
 using Reader = std::unique_ptr<redisReader, FreeReader>;
 
+/// The reader of whoever reads just now, kept for the next one. Needs the transport's mutex.
+class SpareReader {
+ public:
+  [[nodiscard]] Reader take() {
+    Reader reader = spare_ ? std::move(spare_) : Reader(::redisReaderCreate());
+    if (!reader) throw std::bad_alloc();
+    return reader;
+  }
+  /// One that is not in the middle of anything.
+  void give_back(Reader reader) { spare_ = std::move(reader); }
+
+ private:
+  Reader spare_;
+};
+
 /// Appends one command, byte for byte, whatever its words contain. By hand, since hiredis prints every length
 /// with sprintf, which is a tenth of what taking a lock costs beside the round trip.
 inline void append(std::string& out, std::initializer_list<std::string_view> words) {

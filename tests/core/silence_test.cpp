@@ -39,7 +39,7 @@ class Silence : public testing::Test {
     EXPECT_EQ(talk.concludes(), nothing);
   }
 
-  /// Counts again four times a second; patience is one second.
+  /// Counts again at least four times a second; patience is one second.
   Said loses_patience() {
     Said said;
     for (int quarter = 0; quarter < 4; ++quarter) {
@@ -217,6 +217,20 @@ TEST_F(Silence, WhoHasGoneIsNotWaitedFor) {
   asks();
   EXPECT_EQ(talk.after(250ms), Said{action::Count{"L"}});
   EXPECT_EQ(talk.hears(event::Counted{2}), Said{talk.listen()}) << "one of three has gone: the rest is asked";
+}
+
+TEST_F(Silence, WhoGoesWhileHeIsAskedIsSoonFoundOut) {
+  asks();
+  EXPECT_EQ(talk.after(10ms - 1ns), nothing);
+  EXPECT_EQ(talk.after(1ns), Said{action::Count{"L"}});
+  EXPECT_EQ(talk.hears(event::Counted{3}), nothing);
+  for (const auto pause : {20ms, 40ms, 80ms, 160ms, 250ms, 250ms}) {
+    EXPECT_EQ(talk.after(pause - 1ns), nothing) << "less and less often";
+    EXPECT_EQ(talk.after(1ns), Said{action::Count{"L"}});
+  }
+  EXPECT_EQ(talk.hears(event::Counted{2}), Said{talk.listen()});
+  talk.asks_again();
+  EXPECT_EQ(talk.after(10ms), Said{action::Count{"L"}}) << "those who are left, too";
 }
 
 TEST_F(Silence, WhoHasNotGoneIsWaitedFor) {

@@ -45,7 +45,8 @@ class Asking : public Attempt {
     // A first question may be put anew when somebody leaves, within the same patience; the second one,
     // on which a life depends, gets all of it.
     if (!timers_.armed(Timer::patience) || !suspects_.empty()) be_patient(now);
-    if (suspects_.empty()) timers_.arm(Timer::recount, saturating_add(now, recount_interval()));
+    recount_ = std::min(first_watch, recount_interval());
+    if (suspects_.empty()) timers_.arm(Timer::recount, saturating_add(now, recount_));
     Ping ping = own_ping(response_channel_);
     ping.mode = told;
     out.emplace_back(action::Ping{identity_.channel, response_channel_, encode(ping)});
@@ -142,12 +143,14 @@ class Asking : public Attempt {
     timers_.arm(Timer::recount, saturating_add(now, watch_));
   }
 
-  /// Has somebody gone? Asked while answers are missing, and by one who watches.
+  /// Has somebody gone? Asked while answers are missing, soon and then less and less often, and by one who
+  /// watches.
   void recount(Instant now, Actions& out) {
     if (phase_ != Phase::probing && phase_ != Phase::resting) return;
     out.emplace_back(action::Count{identity_.channel});
-    Duration pause = recount_interval();
-    if (phase_ == Phase::resting) pause = watch_ = next_watch();
+    const bool rests = phase_ == Phase::resting;
+    Duration& pause = rests ? watch_ : recount_;
+    pause = rests ? next_watch() : std::min(recount_ * 2, recount_interval());
     timers_.arm(Timer::recount, saturating_add(now, pause));
   }
 

@@ -128,7 +128,7 @@ class Attempt {
   static constexpr Duration first_rest = std::chrono::milliseconds(4);
   /// How long to go on against a server that has never once answered this object.
   static constexpr Duration first_contact = std::chrono::seconds(5);
-  /// How soon a successor looks whether the holder is still there.
+  /// How soon a successor, or one who misses an answer, looks whether the holder is still there.
   static constexpr Duration first_watch = std::chrono::milliseconds(10);
 
   Attempt(Identity identity, Dice dice) : identity_(std::move(identity)), dice_(dice) {}
@@ -335,6 +335,7 @@ class Attempt {
     timers_.arm(Timer::patience, saturating_add(now, request_.unavailable_timeout));
   }
 
+  /// No longer than this between two counts while answers are missing.
   [[nodiscard]] Duration recount_interval() const {
     return std::min(request_.check_interval, request_.unavailable_timeout / 4);
   }
@@ -371,7 +372,8 @@ class Attempt {
   bool overheard_long_enough_ = false;
   int losses_ = 0;
   std::size_t join_count_ = 0;
-  Duration watch_ = first_rest;  // how long until the next look at the count
+  Duration watch_ = first_rest;     // how long until the next look at the count
+  Duration recount_ = first_watch;  // the same, while answers are missing
   std::string response_channel_;
   std::string inbox_;  // of one who waits outside; empty where he only looks from time to time
   Census census_;

@@ -5,15 +5,14 @@
 // roles do stands beside the benchmarks that need them.
 
 #include "plain.hpp"
+#include "time.hpp"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -111,19 +110,5 @@ class Helper {
   Talk talk_;
   pid_t pid_ = -1;
 };
-
-/// Part of what is measured, never a way to wait for something.
-inline void let_pass(std::chrono::nanoseconds time) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
-  const timespec span{seconds.count(), (time - seconds).count()};
-  ::ppoll(nullptr, 0, &span, nullptr);
-}
-
-/// The time that all processes share.
-[[nodiscard]] inline std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 }  // namespace bench

@@ -102,7 +102,7 @@ std::vector<Case> three_once() {
     how = quick;
     how.recounts = true;
     how.kills = 1;
-    cases.push_back({mix + "_kills", mix, how});
+    cases.push_back({mix + "_kills", mix, how, {}, mix == "WRR" ? Extent::large : Extent::standard});
     how.kills = 0;
     how.losses = 1;
     cases.push_back({mix + "_losses", mix, how, {}, cheap ? Extent::large : Extent::standard});

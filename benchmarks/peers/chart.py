@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 from table import MS, SECOND, shown
 
-WIDTH, LEFT, RIGHT, TOP = 840, 160, 100, 62
+WIDTH, LEFT, RIGHT, TOP = 860, 180, 100, 62
 BAR, GAP, TITLE = 15, 4, 30
 FROM, TO = 10_000, 100 * SECOND  # the axis, in nanoseconds
 COLOURS = ['#1f77d0', '#d1782b', '#8c6bb1', '#4f9d69']

@@ -47,7 +47,7 @@ def taken_over(samples, size):
 def learnt(samples, size):
     after = [thaw.learnt for thaw in samples if thaw.learnt]
     ways = {
-        'told': lambda: f'is told, within {shown(median(after))} ({len(after)})',
+        'told': lambda: f'is told, after {shown(median(after))} ({len(after)})',
         'asked': lambda: f'only if it asks ({len(after)})',
         None: lambda: 'has not lost it',
     }

@@ -49,6 +49,9 @@ class JournalTransport {
     void ping(const std::string& channel, const std::string& responses, const std::string& payload) {
       note("ping " + channel), inner_.ping(channel, responses, payload);
     }
+    void ask(const std::string& channel, const std::string& responses, const std::string& payload) {
+      note("ask " + channel), inner_.ask(channel, responses, payload);
+    }
     void publish(const std::string& channel, const std::string& payload) {
       note("answer " + payload), inner_.publish(channel, payload);
     }

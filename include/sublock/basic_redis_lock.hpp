@@ -197,7 +197,7 @@ class BasicRedisLock {
   // --- who is there? ---------------------------------------------------------------------------------
 
   /// Everybody on the channel, this object included if it holds; asks from outside and disturbs nobody.
-  /// Empty if there is nobody. Blocks for two round trips, at most `timeout`. Throws LockError: Errc::busy
+  /// Empty if there is nobody. Blocks for one round trip, at most `timeout`. Throws LockError: Errc::busy
   /// where somebody does not answer, or what `acquire` throws.
   [[nodiscard]] std::vector<Holder> probe(Duration timeout = std::chrono::seconds(1)) {
     const auto connection = tenancy_.connection_to_ask();

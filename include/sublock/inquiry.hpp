@@ -44,7 +44,7 @@ class Inquiry final : private core::Listener {
   bool wait_until(Duration at_most, auto done) {
     const Instant limit = core::saturating_add(clock_.now(), at_most);
     for (;;) {
-      perform_listens_and_pings();
+      perform();
       if (done(std::as_const(roll_call_))) return true;
       if (roll_call_.failure()) throw LockError(*roll_call_.failure());
       const Instant now = clock_.now();
@@ -59,13 +59,14 @@ class Inquiry final : private core::Listener {
  private:
   void on_event(const core::Event& event) override {
     roll_call_.on(event, actions_);
-    perform_listens_and_pings();
+    perform();
   }
 
-  void perform_listens_and_pings() {
+  void perform() {
     namespace action = core::action;
     const auto verb = boost::hana::overload(
         [&](const action::Open&) { line_.open(); },
+        [&](const action::Ask& ask) { line_.ask(ask.channel, ask.response_channel, ask.payload); },
         [&](const action::Listen& listen) { line_.listen(listen.channel); },
         [&](const action::Ping& ping) { line_.ping(ping.channel, ping.response_channel, ping.payload); },
         [](const auto&) {});

@@ -117,6 +117,7 @@ concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, c
 /// | `listen(channel)`           | Listening, Refused, Lost | R5: in place of the response channel before; on a line that has not joined, uncounted |
 /// | `leave(notes)`              | Left, Lost               | unsubscribe, publish the notes, drop the name, in this order; messages may still come until Left, none after |
 /// | `ping(channel, response_channel, payload)` | Pinged, Refused | R3                                     |
+/// | `ask(channel, response_channel, payload)` | Pinged, Refused, Lost | listen and ping in one step, on a line that hears nothing yet; may be refused where they would not be |
 /// | `publish(channel, payload)` | nothing                  | in the order of the calls; a refusal is ignored |
 /// | `count(channel)`            | Counted, Refused         |                                              |
 /// | `list()`                    | Listed, Refused          | the connections that subscribe to something  |
@@ -149,6 +150,7 @@ concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&>
   line.listen(text);               // a line needs `listen(channel)`
   line.leave(notes);               // a line needs `leave(notes)`
   line.ping(text, text, text);     // a line needs `ping(channel, response_channel, payload)`
+  line.ask(text, text, text);      // a line needs `ask(channel, response_channel, payload)`
   line.publish(text, text);        // a line needs `publish(channel, payload)`
   line.count(text);                // a line needs `count(channel)`
   line.list();                     // a line needs `list()`

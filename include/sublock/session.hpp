@@ -176,6 +176,7 @@ class Session final : private core::Listener {
         [&](const action::Join& join) { line_->join(join.channel, join.response_channel, join.client_name); },
         [&](const action::Listen& listen) { line_->listen(listen.channel); },
         [&](const action::Ping& ping) { line_->ping(ping.channel, ping.response_channel, ping.payload); },
+        [&](const action::Ask& ask) { line_->ask(ask.channel, ask.response_channel, ask.payload); },
         [&](const action::Publish& publish) { line_->publish(publish.channel, publish.payload); },
         [&](const action::Count& count) { line_->count(count.channel); },
         [&](const action::List&) { line_->list(); }, [&](const action::Kill& kill) { line_->kill(kill.ids); },

@@ -20,28 +20,32 @@ class RollCallTest : public testing::Test {
     return out;
   }
 
-  void asks() {
-    hears(event::Opened{});
-    hears(event::Listening{"L-answers"});
-  }
+  void asks() { hears(event::Opened{}); }
 
   void hears_answer(const Holder& holder, const std::string& channel = "L-answers") {
     const std::string payload = encode_reply(holder);
     hears(event::Message{channel, payload});
   }
 
+  const std::string question = encode(Ping{"L-answers", true, {second, 5}, HolderMode::pending, true});
   RollCall call{"L", "L-answers", {second, 5}};
 };
 
-TEST_F(RollCallTest, OpensListensAndPingsAsOneWhoWaits) {
+TEST_F(RollCallTest, OpensAndAsksAsOneWhoWaits) {
   Said out;
   RollCall::start(out);
   EXPECT_EQ(out, Said{action::Open{}});
-  EXPECT_EQ(hears(event::Opened{}), Said{action::Listen{"L-answers"}});
+  EXPECT_EQ(hears(event::Opened{}), (Said{action::Ask{"L", "L-answers", question}}));
   EXPECT_FALSE(call.asked());
-  const Ping ping{"L-answers", true, {second, 5}, HolderMode::pending, true};
-  EXPECT_EQ(hears(event::Listening{"L-answers"}), (Said{action::Ping{"L", "L-answers", encode(ping)}}));
+  hears(event::Pinged{"L-answers", 0, 0});
   EXPECT_TRUE(call.asked());
+}
+
+TEST_F(RollCallTest, ListensAndThenPingsWhereItMayNotAskAtOnce) {
+  asks();
+  EXPECT_EQ(hears(event::Refused{Verb::ask, {Errc::protocol, "no"}}), Said{action::Listen{"L-answers"}});
+  EXPECT_FALSE(call.failure());
+  EXPECT_EQ(hears(event::Listening{"L-answers"}), (Said{action::Ping{"L", "L-answers", question}}));
 }
 
 TEST_F(RollCallTest, AnEmptyChannelIsComplete) {

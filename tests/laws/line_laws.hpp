@@ -25,6 +25,7 @@ class LineLaws : public TransportFixture<World> {
     line.join(this->channel, this->response("p"), this->client_name("a"));
     line.listen(this->response("q"));
     line.ping(this->channel, this->response("p"), "ping");
+    line.ask(this->channel, this->response("p"), "ping");
     line.publish(this->channel, "text");
     line.count(this->channel);
     line.list();

@@ -190,6 +190,23 @@ TYPED_TEST_P(TransportLaws, APingCountsSubscribersOfTheLockOnly) {
   EXPECT_TRUE(waiter->template all<Text>().empty());
 }
 
+TYPED_TEST_P(TransportLaws, WhoAsksHearsTheAnswersAndIsNotCounted) {
+  auto holder = this->joined("a");
+  auto asker = this->opened();
+  ASSERT_TRUE(asker->template answered<event::Pinged>(
+      [&](auto& line) { line.ask(this->channel, this->response("in"), "who is there?"); }));
+  const auto pinged = asker->template last<event::Pinged>();
+  EXPECT_EQ(pinged.response_channel, this->response("in"));
+  EXPECT_EQ(pinged.count, 1u);
+  EXPECT_EQ(pinged.receivers, 1u);
+  ASSERT_TRUE(holder->template hears<Text>());
+  EXPECT_EQ(holder->template last<Text>(), (Text{this->channel, "who is there?"}));
+  EXPECT_EQ(this->world.subscribers(this->channel), 1u);
+  this->world.publish(this->response("in"), "I am");
+  ASSERT_TRUE(asker->template hears<Text>());
+  EXPECT_EQ(asker->template last<Text>(), (Text{this->response("in"), "I am"}));
+}
+
 TYPED_TEST_P(TransportLaws, EveryPingIsAnsweredInOrder) {
   auto process = this->joined("a");
   process->say([&](auto& line) {
@@ -366,16 +383,14 @@ TYPED_TEST_P(TransportLaws, ManyLinesShareOneTransport) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(TransportLaws, NothingIsToldInsideAVerb, TheCountAtJoinHasOneselfInIt,
-                            WhoeverJoinsSecondCountsTwo, WhatIsPublishedAfterJoinedArrives,
-                            JoinedComesBeforeAndLeftAfterEveryMessage, NothingIsHeardAfterLeft,
-                            APingIsHeardByEverySubscriberThePingerIncluded,
-                            APingCountsSubscribersOfTheLockOnly, EveryPingIsAnsweredInOrder,
-                            CountCountsWithoutBeingCounted, ListenReplacesTheResponseChannelAndNothingElse,
-                            JoinReplacesTheInbox, PublishKeepsTheOrderOfTheCalls, PublishToNobodyIsNoError,
-                            ListShowsTheNameOfWhoeverJoinedExactly, TheNameIsGoneAfterLeft,
-                            KillEndsTheOtherLine, KillingSomebodyWhoIsGoneIsNoError,
-                            ChannelsAndPayloadsAreBytes, ChannelNamesAreNoPatterns, AMegabyteArrivesWhole,
-                            ManyLinesShareOneTransport);
+REGISTER_TYPED_TEST_SUITE_P(
+    TransportLaws, NothingIsToldInsideAVerb, TheCountAtJoinHasOneselfInIt, WhoeverJoinsSecondCountsTwo,
+    WhatIsPublishedAfterJoinedArrives, JoinedComesBeforeAndLeftAfterEveryMessage, NothingIsHeardAfterLeft,
+    APingIsHeardByEverySubscriberThePingerIncluded, APingCountsSubscribersOfTheLockOnly,
+    WhoAsksHearsTheAnswersAndIsNotCounted, EveryPingIsAnsweredInOrder, CountCountsWithoutBeingCounted,
+    ListenReplacesTheResponseChannelAndNothingElse, JoinReplacesTheInbox, PublishKeepsTheOrderOfTheCalls,
+    PublishToNobodyIsNoError, ListShowsTheNameOfWhoeverJoinedExactly, TheNameIsGoneAfterLeft,
+    KillEndsTheOtherLine, KillingSomebodyWhoIsGoneIsNoError, ChannelsAndPayloadsAreBytes,
+    ChannelNamesAreNoPatterns, AMegabyteArrivesWhole, ManyLinesShareOneTransport);
 
 }  // namespace sublock::testing

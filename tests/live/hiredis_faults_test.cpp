@@ -306,8 +306,12 @@ TEST_F(HiredisFaults, AServerThatTakesNoSubscribeInATransactionIsJoinedWithoutAC
     ASSERT_TRUE(process.answered<event::Left>([](auto& line) { line.leave(); }));
     process.say([](auto& line) { line.close(); });
   }
-  EXPECT_THAT(process.order(), ::testing::ElementsAre("Opened", "Joined", "Message early", "Left", "Opened",
-                                                      "Joined", "Message early", "Left"));
+  ASSERT_TRUE(process.answered<event::Opened>([](auto& line) { line.open(); }));
+  ASSERT_TRUE(process.answered<event::Refused>([](auto& line) { line.ask("lock", response, "hi"); }));
+  ASSERT_TRUE(process.answered<event::Listening>([](auto& line) { line.listen(response); }));
+  EXPECT_THAT(process.order(),
+              ::testing::ElementsAre("Opened", "Joined", "Message early", "Left", "Opened", "Joined",
+                                     "Message early", "Left", "Opened", "Refused 4", "Listening"));
 }
 
 }  // namespace

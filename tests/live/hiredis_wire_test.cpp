@@ -132,6 +132,13 @@ TEST_F(HiredisWire, EveryOtherVerbCostsOneWriteAndOneReadToo) {
   EXPECT_EQ(exchange(), "MULTI\nPUBSUB NUMSUB elsewhere\nPUBLISH elsewhere hi\nEXEC\n");
 }
 
+TEST_F(HiredisWire, AskingFromOutsideIsOneWriteAndOneRead) {
+  open();
+  ASSERT_TRUE(process.answered<event::Pinged>([](auto& line) { line.ask("elsewhere", response, "hi"); }));
+  EXPECT_EQ(exchange(),
+            "MULTI\nSUBSCRIBE " + response + "\nPUBSUB NUMSUB elsewhere\nPUBLISH elsewhere hi\nEXEC\n");
+}
+
 TEST_F(HiredisWire, AWaitersInboxIsUnsubscribedInTheSameWriteAsTheJoin) {
   open();
   ASSERT_TRUE(process.answered<event::Listening>([](auto& line) { line.listen(other); }));

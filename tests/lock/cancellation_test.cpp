@@ -73,6 +73,9 @@ class CountedTransport::Line final : core::Listener {
   void ping(const std::string& channel, const std::string& response_channel, const std::string& payload) {
     count(), line_.ping(channel, response_channel, payload);
   }
+  void ask(const std::string& channel, const std::string& response_channel, const std::string& payload) {
+    count(), line_.ask(channel, response_channel, payload);
+  }
   void publish(const std::string& channel, const std::string& payload) {
     count(), line_.publish(channel, payload);
   }

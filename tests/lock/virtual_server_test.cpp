@@ -147,6 +147,7 @@ TEST_F(VirtualTime, AServerThatCantCountInAJoinIsProbed) {
   EXPECT_EQ(time([&] { EXPECT_TRUE(first->try_lock()); }), Duration::zero());
   EXPECT_FALSE(lock()->try_lock());
   EXPECT_FALSE(lock()->try_lock_shared());
+  EXPECT_EQ(lock()->probe().size(), 1U);
   first->release();
   EXPECT_TRUE(first->try_lock_shared());
   EXPECT_TRUE(lock()->try_lock_shared());

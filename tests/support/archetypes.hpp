@@ -108,6 +108,7 @@ enum class Flaw {
   no_listen,
   no_leave,
   no_ping,
+  no_ask,
   no_publish,
   no_count,
   no_list,
@@ -145,6 +146,7 @@ struct ArchetypeLine {
   void listen(const std::string&) requires(flaw != Flaw::no_listen) {}
   void leave(const std::vector<core::action::Note>&) requires(flaw != Flaw::no_leave) {}
   void ping(const std::string&, const std::string&, const std::string&) requires(flaw != Flaw::no_ping) {}
+  void ask(const std::string&, const std::string&, const std::string&) requires(flaw != Flaw::no_ask) {}
   void publish(const std::string&, const std::string&) requires(flaw != Flaw::no_publish) {}
   void count(const std::string&) requires(flaw != Flaw::no_count) {}
   void list() requires(flaw != Flaw::no_list) {}

@@ -18,7 +18,7 @@
 namespace sublock::core {
 
 /// The verbs a server can refuse or leave unanswered, for the error that says which.
-enum class Verb { join, listen, leave, ping, count, list, kill, increment };
+enum class Verb { join, listen, leave, ping, ask, count, list, kill, increment };
 
 namespace event {
 
@@ -156,6 +156,16 @@ struct Ping {
   friend bool operator==(const Ping&, const Ping&) = default;
 };
 
+/// The same from outside, and hear `response_channel` before, in one transaction. Answered by Pinged. Where it
+/// is refused, Listen and Ping may still do, and say why if they don't.
+struct Ask {
+  std::string channel;
+  std::string response_channel;
+  std::string payload;
+
+  friend bool operator==(const Ask&, const Ask&) = default;
+};
+
 /// Publish; nobody waits for the answer.
 struct Publish {
   std::string channel;
@@ -207,8 +217,8 @@ struct Warn {
 
 }  // namespace action
 
-using Action =
-    std::variant<action::Open, action::Close, action::Join, action::Listen, action::Ping, action::Publish,
-                 action::Count, action::List, action::Kill, action::Increment, action::Leave, action::Warn>;
+using Action = std::variant<action::Open, action::Close, action::Join, action::Listen, action::Ping,
+                            action::Ask, action::Publish, action::Count, action::List, action::Kill,
+                            action::Increment, action::Leave, action::Warn>;
 
 }  // namespace sublock::core

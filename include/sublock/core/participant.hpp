@@ -207,6 +207,7 @@ class Participant : public Hold {
         refusal_ = refused.failure;
         note_silence();
         return step_back(now, out);
+      case Verb::ask:
       case Verb::count:
       case Verb::leave: return;
     }

@@ -28,25 +28,24 @@ class RollCall {
 
   void on(const Event& event, Actions& out) {
     if (std::holds_alternative<event::Opened>(event)) {
-      out.emplace_back(action::Listen{response_channel_});
+      out.emplace_back(action::Ask{channel_, response_channel_, question()});
     } else if (std::holds_alternative<event::Listening>(event)) {
-      Ping ping;
-      ping.response_channel = response_channel_;
-      ping.sublock = true;
-      ping.from = asker_;
-      ping.waiting = true;
-      asked_ = true;
-      out.emplace_back(action::Ping{channel_, response_channel_, encode(ping)});
+      out.emplace_back(action::Ping{channel_, response_channel_, question()});
     } else if (const auto* message = std::get_if<event::Message>(&event)) {
       if (message->channel == response_channel_) census_.add(decode_reply(message->payload));
     } else if (const auto* pinged = std::get_if<event::Pinged>(&event)) {
+      asked_ = true;
       census_.reach(pinged->count, pinged->receivers);
     } else if (const auto* listed = std::get_if<event::Listed>(&event)) {
       connections_ = listed->connections;
     } else if (std::holds_alternative<event::Killed>(event)) {
       killed_ = true;
     } else if (const auto* refused = std::get_if<event::Refused>(&event)) {
-      failure_ = refused->failure;
+      if (refused->verb == Verb::ask) {
+        out.emplace_back(action::Listen{response_channel_});  // the long way, then
+      } else {
+        failure_ = refused->failure;
+      }
     } else if (const auto* lost = std::get_if<event::Lost>(&event)) {
       failure_ = lost->failure;
     }
@@ -60,6 +59,15 @@ class RollCall {
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
 
  private:
+  [[nodiscard]] std::string question() const {
+    Ping ping;
+    ping.response_channel = response_channel_;
+    ping.sublock = true;
+    ping.from = asker_;
+    ping.waiting = true;
+    return encode(ping);
+  }
+
   std::string channel_;
   std::string response_channel_;
   Candidate asker_;

@@ -127,6 +127,10 @@ class HiredisTransport::Line {
     if (usable()) say(hiredis::Request::ping(channel, response_channel, payload));
   }
 
+  void ask(std::string_view channel, std::string_view response_channel, std::string_view payload) {
+    if (usable()) state_->ear->ask(channel, response_channel, payload);
+  }
+
   void publish(std::string_view channel, std::string_view payload) {
     if (usable()) say(hiredis::Request::publish(channel, payload));
   }

@@ -80,12 +80,27 @@ class Ear final : public Link {
     send(std::move(bytes));
   }
 
+  /// In one transaction, for once it hears something, this connection may not publish any more.
+  void ask(std::string_view channel, std::string_view response_channel, std::string_view payload) {
+    std::string bytes;
+    append(bytes, {"MULTI"});
+    append(bytes, {"SUBSCRIBE", response_channel});
+    append(bytes, {"PUBSUB", "NUMSUB", channel});
+    append(bytes, {"PUBLISH", channel, payload});
+    append(bytes, {"EXEC"});
+    for (const What next : {What::queued, What::queued, What::queued, What::queued, What::asked}) await(next);
+    private_channel_ = std::string(response_channel);
+    send(std::move(bytes));
+  }
+
   void leave(const std::vector<core::action::Note>& notes) { forget_everything(What::left, notes); }
 
  private:
   enum class What : std::uint8_t {
     join,
     listen,
+    queued,
+    asked,
     unsubscribed,
     unsubscribed_all,
     noted,
@@ -181,6 +196,8 @@ class Ear final : public Link {
     switch (awaited) {
       case What::join: return take_join(reply);
       case What::listen: return take_listen(reply);
+      case What::queued: return true;  // where it was not, EXEC says so
+      case What::asked: return take_asked(reply);
       case What::noted: return is_error(reply) || reply.type == REDIS_REPLY_INTEGER;
       case What::unsubscribed:
       case What::retired: return is_push(reply, 3, "unsubscribe");
@@ -240,6 +257,23 @@ class Ear final : public Link {
     }
     if (!is_push(reply, 3, "subscribe") || text_of(*reply.element[1]) != channel) return false;
     tell(core::event::Listening{channel});
+    return true;
+  }
+
+  [[nodiscard]] bool take_asked(const redisReply& reply) {
+    const auto failed = [](const redisReply* part) { return is_error(*part); };
+    if (is_error(reply) || std::any_of(reply.element, reply.element + reply.elements, failed)) {
+      tell(core::event::Refused{core::Verb::ask, refusal(where(), "EXEC", text_of(reply))});
+      return true;
+    }
+    if (!is_array(reply, 3)) return false;
+    const redisReply& subscribed = *reply.element[0];
+    const long long count = subscribers_in(*reply.element[1]);
+    const redisReply& receivers = *reply.element[2];
+    if (!is_push(subscribed, 3, "subscribe") || count < 0) return false;
+    if (receivers.type != REDIS_REPLY_INTEGER || receivers.integer < 0) return false;
+    tell(core::event::Pinged{std::string(text_of(*subscribed.element[1])), static_cast<std::size_t>(count),
+                             static_cast<std::size_t>(receivers.integer)});
     return true;
   }
 

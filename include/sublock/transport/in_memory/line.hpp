@@ -106,6 +106,23 @@ class Line {
                  }});
   }
 
+  void ask(const std::string& channel, const std::string& response_channel, const std::string& payload) {
+    if (!usable()) return;
+    state_->response_channel = response_channel;
+    state_->subscribed = true;
+    world_->ask(*state_->ear, state_,
+                {.verb = core::Verb::ask,
+                 .commands = {"MULTI", "SUBSCRIBE", "PUBSUB NUMSUB", "PUBLISH", "EXEC"},
+                 .run = [=](Server& server, Socket& ear) -> core::Event {
+                   if (!server.subscribe_in_multi) {
+                     return core::event::Refused{core::Verb::ask, {Errc::protocol, "no SUBSCRIBE in MULTI"}};
+                   }
+                   server.subscribe(ear, response_channel);
+                   const std::size_t count = server.subscribers(channel);
+                   return core::event::Pinged{response_channel, count, server.publish(channel, payload)};
+                 }});
+  }
+
   void publish(const std::string& channel, const std::string& payload) {
     if (!usable()) return;
     world_->send_up(world_->mouth_of(process_),

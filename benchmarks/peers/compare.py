@@ -84,7 +84,7 @@ def load():
 def main():
     words = argparse.ArgumentParser(description='sublock beside other locks, each figure a median')
     words.add_argument('--rounds', type=int, default=Size.rounds, help='%(default)s take about five minutes')
-    words.add_argument('--glance', action='store_true', help='one round, half a minute: rough figures')
+    words.add_argument('--glance', action='store_true', help='one round in less than a minute: rough figures')
     words.add_argument('--peers', nargs='+', choices=[*locks(Size())], help='only these')
     words.add_argument('--chart', type=pathlib.Path, help='writes the chart there, as SVG')
     words.add_argument('--programs', type=pathlib.Path, required=True, help='folder of the peers in C++')

@@ -84,13 +84,18 @@ def contention(start, server, size, contenders=8, hold=1 * MS):
             )
 
 
+def hold_on(got):
+    """A second from then, and some random ms so that nobody's polling is met at the same phase each time."""
+    let_pass(got + SECOND + random.randint(0, 50) * MS - time.monotonic_ns())
+
+
 def killed(start, server, size):
     """From SIGKILL, a second after the holder got the lock, to the return of the waiter's acquire."""
     while True:
         with start() as holder, start() as waiter:
             _, got = holder.do('acquire')
             waiter.say('acquire')
-            let_pass(got + SECOND + random.randint(0, 50) * MS - time.monotonic_ns())
+            hold_on(got)
             end = time.monotonic_ns()
             holder.popen.send_signal(signal.SIGKILL)
             _, (_, got) = waiter.hear()
@@ -113,7 +118,7 @@ def frozen(start, server, size):
         with start() as holder, start() as waiter:
             _, got = holder.do('acquire')
             waiter.say('acquire')
-            let_pass(got + SECOND + random.randint(0, 50) * MS - time.monotonic_ns())
+            hold_on(got)
             end = time.monotonic_ns()
             holder.freeze()
             if not waiter.answers(size.patience):

@@ -2,6 +2,7 @@
 """A redis-server and the processes that play with it. What starts here ends here: with its `with` block, or
 with this process, however that ends."""
 
+import contextlib
 import os
 import select
 import signal
@@ -82,21 +83,27 @@ class Server:
             with socket.socket() as probe:
                 probe.bind(('127.0.0.1', 0))
                 self.port = probe.getsockname()[1]
-            self.popen = subprocess.Popen(
-                LEASH + ['redis-server', '--port', str(self.port), '--bind', '127.0.0.1', '--save', '']
-                + ['--appendonly', 'no', '--dir', self.folder.name, '--logfile', 'log']
-            )
-            while self.popen.poll() is None:
-                try:
-                    about = redis.Redis(port=self.port).info('server')
-                except redis.ConnectionError:
-                    let_pass(20 * MS)
-                    continue
-                if about['process_id'] == self.popen.pid:
-                    self.version = about['redis_version']
-                    return self
-                let_pass(20 * MS)
+            words = ['redis-server', '--port', str(self.port), '--bind', '127.0.0.1', '--save', '']
+            words += ['--appendonly', 'no', '--dir', self.folder.name, '--logfile', 'log']
+            self.popen = subprocess.Popen(LEASH + words)
+            if self.answers():
+                return self
+            self.popen.kill()
         raise Failed('redis-server does not start')
+
+    def answers(self, within=20):
+        """Whether it is there, and the one who answers; false once it has ended."""
+        end = time.monotonic() + within
+        while time.monotonic() < end:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.popen.wait(0.02)
+                return False
+            with contextlib.suppress(redis.RedisError):
+                about = redis.Redis(port=self.port).info('server')
+                self.version = about['redis_version']
+                if about['process_id'] == self.popen.pid:
+                    return True
+        return False
 
     def __exit__(self, *_):
         self.popen.kill()

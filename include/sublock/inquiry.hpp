@@ -8,10 +8,9 @@
 #include <sublock/core/name.hpp>
 #include <sublock/core/printable.hpp>
 #include <sublock/core/roll_call.hpp>
+#include <sublock/perform.hpp>
 #include <sublock/policies.hpp>
 #include <sublock/session.hpp>
-
-#include <boost/hana/functional/overload.hpp>
 
 #include <chrono>
 #include <memory>
@@ -63,15 +62,7 @@ class Inquiry final : private core::Listener {
   }
 
   void perform() {
-    namespace action = core::action;
-    const auto verb = boost::hana::overload(
-        [&](const action::Open&) { line_.open(); },
-        [&](const action::Ask& ask) { line_.ask(ask.channel, ask.response_channel, ask.payload); },
-        [&](const action::Listen& listen) { line_.listen(listen.channel); },
-        [&](const action::Ping& ping) { line_.ping(ping.channel, ping.response_channel, ping.payload); },
-        [](const auto&) {});
-    for (const core::Action& action : actions_) std::visit(verb, action);
-    actions_.clear();
+    sublock::perform(actions_, line_, [](const std::string&) {});
   }
 
   std::shared_ptr<Transport> transport_;  // outlives the lock on its mutex

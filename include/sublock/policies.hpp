@@ -113,7 +113,7 @@ concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, c
 /// | `Line(transport, listener)` |                          | not open yet; the destructor closes, and takes no mutex: the caller holds it |
 /// | `open()`                    | Opened, Lost             | get an ear and a mouth, both usable          |
 /// | `close()`                   | nothing, ever            | drop the ear: to a pool if it has left everything, else with its connection |
-/// | `join(channel, response_channel, client_name)` | Joined, Refused, Lost | R1, in one step      |
+/// | `join(channel, response_channel, client_name, roster)` | Joined, Refused, Lost | R1, in one step; with a roster that is not empty, that is subscribed to and counted as well |
 /// | `listen(channel)`           | Listening, Refused, Lost | R5: in place of the response channel before; on a line that has not joined, uncounted |
 /// | `leave(notes)`              | Left, Lost               | unsubscribe, publish the notes, drop the name, in this order; messages may still come until Left, none after |
 /// | `ping(channel, response_channel, payload)` | Pinged, Refused | R3                                     |
@@ -146,7 +146,7 @@ concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&>
              std::unique_lock<std::mutex>& lock, Duration at_most, std::stop_token stop) {
   line.open();                     // a line needs `open()`
   line.close();                    // a line needs `close()`
-  line.join(text, text, text);     // a line needs `join(channel, response_channel, client_name)`
+  line.join(text, text, text, text);  // a line needs `join(channel, response_channel, client_name, roster)`
   line.listen(text);               // a line needs `listen(channel)`
   line.leave(notes);               // a line needs `leave(notes)`
   line.ping(text, text, text);     // a line needs `ping(channel, response_channel, payload)`

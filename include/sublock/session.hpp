@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Where a participant meets a transport: actions become verbs, events and time become steps. Knows when
+// Where a participant meets a transport: events and time become steps, and steps actions. Knows when
 // to wait and for how long, and nothing of what the protocol decides, nor of what users call.
 
 #include <sublock/attendance.hpp>
@@ -9,9 +9,8 @@
 #include <sublock/core/participant.hpp>
 #include <sublock/core/printable.hpp>
 #include <sublock/loss_notice.hpp>
+#include <sublock/perform.hpp>
 #include <sublock/policies.hpp>
-
-#include <boost/hana/functional/overload.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -168,23 +167,8 @@ class Session final : private core::Listener {
     reminder_ = due;
   }
 
-  /// Verbs never call back before they return, so the list does not grow under our feet.
   void perform() {
-    namespace action = core::action;
-    const auto verb = boost::hana::overload(
-        [&](const action::Open&) { line_->open(); }, [&](const action::Close&) { line_->close(); },
-        [&](const action::Join& join) { line_->join(join.channel, join.response_channel, join.client_name); },
-        [&](const action::Listen& listen) { line_->listen(listen.channel); },
-        [&](const action::Ping& ping) { line_->ping(ping.channel, ping.response_channel, ping.payload); },
-        [&](const action::Ask& ask) { line_->ask(ask.channel, ask.response_channel, ask.payload); },
-        [&](const action::Publish& publish) { line_->publish(publish.channel, publish.payload); },
-        [&](const action::Count& count) { line_->count(count.channel); },
-        [&](const action::List&) { line_->list(); }, [&](const action::Kill& kill) { line_->kill(kill.ids); },
-        [&](const action::Increment& increment) { line_->increment(increment.key); },
-        [&](const action::Leave& leave) { line_->leave(leave.notes); },
-        [&](const action::Warn& warn) { warnings_.push_back(warn.text); });
-    for (const core::Action& action : actions_) std::visit(verb, action);
-    actions_.clear();
+    sublock::perform(actions_, *line_, [this](const std::string& text) { warnings_.push_back(text); });
   }
 
   std::shared_ptr<Transport> transport_;

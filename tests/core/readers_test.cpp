@@ -27,6 +27,45 @@ TEST(Readers, AReaderSaysSharedFromTheStart) {
   EXPECT_EQ(talk.hears(event::Joined{2}), Said{talk.ping(HolderMode::shared)});
 }
 
+TEST(Readers, AReaderIsCountedAsOne) {
+  Conversation reading;
+  reading.acquire(reader());
+  EXPECT_EQ(reading.hears(event::Opened{}),
+            (Said{action::Join{"L", "@", client_name("L", second), roster("L")}}));
+  Conversation writing;
+  writing.acquire();
+  EXPECT_EQ(writing.hears(event::Opened{}), (Said{action::Join{"L", "@", client_name("L", second), ""}}));
+}
+
+TEST(Readers, AReaderAmongReadersAsksNobody) {
+  Conversation talk;
+  talk.acquire(reader());
+  talk.hears(event::Opened{});
+  EXPECT_EQ(talk.hears(event::Joined{100, 100}), nothing);
+  EXPECT_TRUE(talk.participant().holds());
+}
+
+TEST(Readers, AReaderAsksIfAnybodyMayBeNone) {
+  for (const event::Joined joined : {event::Joined{3, 2}, event::Joined{3, 4}, event::Joined{{}, 3}}) {
+    Conversation talk;
+    talk.acquire(reader());
+    talk.hears(event::Opened{});
+    EXPECT_EQ(talk.hears(joined), Said{talk.ping(HolderMode::shared)}) << joined.listed;
+  }
+}
+
+TEST(Readers, AWriterAsksHoweverManyRead) {
+  Conversation talk;
+  talk.acquire();
+  talk.hears(event::Opened{});
+  EXPECT_EQ(talk.hears(event::Joined{2, 2}), Said{talk.ping()});
+}
+
+TEST(Readers, TheRosterIsNobodysLock) {
+  EXPECT_EQ(roster("L"), "L-7375626c6f636b20726561646572732e");
+  EXPECT_EQ(roster("L").size(), inbox("L", second).size()) << "one pattern covers both";
+}
+
 TEST(Readers, AReaderJoinsReaders) {
   Conversation talk;
   talk.joins_beside(2, reader());

@@ -22,7 +22,7 @@ class LineLaws : public TransportFixture<World> {
   /// Every verb there is.
   template <class Line>
   void every_verb(Line& line) {
-    line.join(this->channel, this->response("p"), this->client_name("a"));
+    line.join(this->channel, this->response("p"), this->client_name("a"), {});
     line.listen(this->response("q"));
     line.ping(this->channel, this->response("p"), "ping");
     line.ask(this->channel, this->response("p"), "ping");
@@ -112,6 +112,20 @@ TYPED_TEST_P(LineLaws, WhatWasOnItsWayAtCloseIsNeverHeard) {
   auto order = process->order();
   order.erase(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(before));
   EXPECT_THAT(order, ::testing::ElementsAre("Opened", "Joined", "Counted"));
+}
+
+TYPED_TEST_P(LineLaws, ARosterIsJoinedCountedAndLeftWithTheChannel) {
+  const std::string roster = this->response("roster");
+  auto writer = this->joined("w");
+  EXPECT_EQ(writer->template last<event::Joined>().listed, 0u);
+  auto reader = this->opened();
+  ASSERT_TRUE(reader->template answered<event::Joined>(
+      [&](auto& line) { line.join(this->channel, this->response("r"), this->client_name("r"), roster); }));
+  const auto joined = reader->template last<event::Joined>();
+  EXPECT_EQ(joined.count.value_or(2u), 2u);
+  EXPECT_EQ(joined.listed, joined.count ? 1u : 0u);
+  ASSERT_TRUE(this->leave(*reader));
+  EXPECT_EQ(this->world.subscribers(roster), 0u);
 }
 
 TYPED_TEST_P(LineLaws, ALineThatHasLeftCanCloseAndOpenForEver) {
@@ -288,11 +302,11 @@ REGISTER_TYPED_TEST_SUITE_P(LineLaws, IncrementCountsOnePerCallFromOne,
                             AReminderComesOnceAndReplacesTheOneBefore, AConnectionCostsNothingUntilALineOpens,
                             VerbsOnALineThatNeverOpenedDoNothing, VerbsOnAClosedLineDoNothing,
                             CloseOfAJoinedLineIsSoonNotCounted, DestroyingALineClosesIt,
-                            WhatWasOnItsWayAtCloseIsNeverHeard, ALineThatHasLeftCanCloseAndOpenForEver,
-                            AnEarLeftByOneLineIsSilentForTheNext, LostIsToldUnaskedAndIsFinal,
-                            EveryLineOfAConnectionHearsItsOwnLoss, ABrokenMouthIsReplacedAndTheEarStays,
-                            WaitReturnsAtItsBound, WaitOnALineThatIsNotOpenReturnsAtItsBound,
-                            WaitReturnsWhenAStopIsRequested, WaitReturnsWhenAnEventComes,
-                            SeveralThreadsWaitOnOneConnection);
+                            WhatWasOnItsWayAtCloseIsNeverHeard, ARosterIsJoinedCountedAndLeftWithTheChannel,
+                            ALineThatHasLeftCanCloseAndOpenForEver, AnEarLeftByOneLineIsSilentForTheNext,
+                            LostIsToldUnaskedAndIsFinal, EveryLineOfAConnectionHearsItsOwnLoss,
+                            ABrokenMouthIsReplacedAndTheEarStays, WaitReturnsAtItsBound,
+                            WaitOnALineThatIsNotOpenReturnsAtItsBound, WaitReturnsWhenAStopIsRequested,
+                            WaitReturnsWhenAnEventComes, SeveralThreadsWaitOnOneConnection);
 
 }  // namespace sublock::testing

@@ -76,7 +76,7 @@ class TransportFixture : public ::testing::Test {
 
   ::testing::AssertionResult join(Process& caller, std::string_view tail) {
     return caller.template answered<event::Joined>(
-        [&](auto& line) { line.join(channel, response(tail), client_name(tail)); });
+        [&](auto& line) { line.join(channel, response(tail), client_name(tail), {}); });
   }
 
   ::testing::AssertionResult leave(Process& caller) {
@@ -103,7 +103,8 @@ TYPED_TEST_SUITE_P(TransportLaws);
 
 TYPED_TEST_P(TransportLaws, NothingIsToldInsideAVerb) {
   auto process = this->opened();
-  process->say([&](auto& line) { line.join(this->channel, this->response("p"), this->client_name("a")); });
+  process->say(
+      [&](auto& line) { line.join(this->channel, this->response("p"), this->client_name("a"), {}); });
   EXPECT_TRUE(process->template hears<event::Joined>());
   auto transport = this->world.connect();
   Recorder recorder;
@@ -140,7 +141,7 @@ TYPED_TEST_P(TransportLaws, WhatIsPublishedAfterJoinedArrives) {
 TYPED_TEST_P(TransportLaws, JoinedComesBeforeAndLeftAfterEveryMessage) {
   auto process = this->opened();
   process->say([&](auto& line) {
-    line.join(this->channel, this->response("p"), this->client_name("a"));
+    line.join(this->channel, this->response("p"), this->client_name("a"), {});
     line.leave();
   });
   for (int i = 0; i < 50; ++i) this->world.publish(this->channel, std::to_string(i));
@@ -327,7 +328,7 @@ TYPED_TEST_P(TransportLaws, ChannelsAndPayloadsAreBytes) {
   this->channel += hostile;
   auto process = this->opened();
   ASSERT_TRUE(process->template answered<event::Joined>(
-      [&](auto& line) { line.join(this->channel, this->response("p"), "plain"); }));
+      [&](auto& line) { line.join(this->channel, this->response("p"), "plain", {}); }));
   EXPECT_EQ(this->world.subscribers(this->channel), 1u);
   ASSERT_TRUE(process->template answered<event::Pinged>(
       [&](auto& line) { line.ping(this->channel, this->response("p"), hostile); }));

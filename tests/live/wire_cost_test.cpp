@@ -16,6 +16,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sublock {
 namespace {
@@ -101,11 +102,18 @@ TEST_F(WireCost, AFreeLockIsOneRoundTripToTakeAndOneToGiveBack) {
                                                 {"unsubscribe", 1}}));
 }
 
-TEST_F(WireCost, AReadersFreeLockCostsTheSame) {
-  lock.lock_shared();
-  EXPECT_EQ(only_round_trip(), "MULTI, CLIENT SETNAME, SUBSCRIBE, SUBSCRIBE, PUBSUB NUMSUB, EXEC");
-  lock.unlock_shared();
-  EXPECT_EQ(only_round_trip(), "UNSUBSCRIBE, CLIENT SETNAME");
+TEST_F(WireCost, AReaderCostsTheSameWhetherAloneOrAmongReaders) {
+  std::vector<std::unique_ptr<RedisLock>> others;
+  for (int i = 0; i < 3; ++i) {
+    lock.lock_shared();
+    EXPECT_EQ(only_round_trip(),
+              "MULTI, CLIENT SETNAME, SUBSCRIBE, SUBSCRIBE, SUBSCRIBE, PUBSUB NUMSUB, EXEC");
+    lock.unlock_shared();
+    EXPECT_EQ(only_round_trip(), "UNSUBSCRIBE, CLIENT SETNAME");
+    others.push_back(std::make_unique<RedisLock>(
+        "wire", RedisLock::Options{.connection = {.url = server.url()}}));
+    others.back()->lock_shared();
+  }
 }
 
 TEST_F(WireCost, ARefusalIsTwoRoundTripsAndALeave) {

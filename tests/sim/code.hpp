@@ -13,7 +13,7 @@ namespace sublock::sim {
 enum class Kind : std::uint8_t {
   // what a participant is told by its ear
   opened,
-  joined,     // subscribers, 0 where the server did not count
+  joined,     // of_joined, 0 where the server did not count
   listening,  // to which response channel
   heard,      // a ping: of_ping
   answered,   // a reply on the present response channel: payload
@@ -89,6 +89,11 @@ inline constexpr unsigned closing = 1;
 
 inline constexpr unsigned fresh_channel = 0;
 inline constexpr unsigned same_channel = 1;
+
+/// Subscribers of the lock channel, and of them those of the roster.
+constexpr unsigned of_joined(unsigned subscribers, unsigned listed) { return listed << 3U | subscribers; }
+constexpr unsigned joined_count(Code code) { return code.number() & 7U; }
+constexpr unsigned joined_listed(Code code) { return code.number() >> 3U; }
 
 /// A ping by its payload, which says who asks, and by whether its response channel is past.
 constexpr unsigned of_ping(unsigned payload, unsigned age) { return payload << 1U | age; }

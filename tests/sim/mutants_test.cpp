@@ -51,6 +51,14 @@ TEST(Mutants, R1JoinsThatAreCountedBefore) {
   expect_caught("R1 broken by the transport", search("WW", how), "two owners");
 }
 
+TEST(Mutants, R1ReadersThatAreCountedAfterwards) {
+  // A reader who comes in between makes up for the writer.
+  Circumstances how = calm;
+  expect_nothing("WRR", how, {});
+  how.roster_in_two_steps = true;
+  expect_caught("R1 broken by the transport, for readers", search("WRR", how), "an owner beside a reader");
+}
+
 TEST(Mutants, R2HoldersThatAnswerPending) {
   expect_caught<Rules{.hold_before_answering = false}>("R2 broken", "two owners", "WW", calm);
 }
@@ -105,8 +113,11 @@ TEST(Mutants, R8SilentWhileLeaving) {
 }
 
 TEST(Mutants, R9ReadersThatSayPendingLetAWriterIn) {
+  // Where joins count, a reader among readers has it before anybody can ask him.
+  Circumstances how = calm;
+  how.join_counts = false;
   expect_caught<Rules{.readers_are_shared = false}>("R9 broken, two readers and a writer",
-                                                    "an owner beside a reader", "WRR", calm);
+                                                    "an owner beside a reader", "WRR", how);
 }
 
 TEST(Mutants, R9ReadersThatSayPendingTurnReadersAway) {

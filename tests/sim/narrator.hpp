@@ -106,7 +106,7 @@ class Narrator {
       case Kind::grant:
         out << " to " << grant_to(code) << (grant_age(code) == past ? ", an old one" : "");
         break;
-      case Kind::joined:
+      case Kind::joined: out << ' ' << joined_count(code) << ", readers " << joined_listed(code); break;
       case Kind::delivered:
       case Kind::pinged:
       case Kind::counted:

@@ -89,7 +89,9 @@ class Script {
     switch (happening.kind()) {
       case Kind::opened: told.event = event::Opened{}; return;
       case Kind::joined:
-        told.event = number == 0 ? event::Joined{} : event::Joined{std::size_t{number}};
+        told.event = number == 0
+                         ? event::Joined{}
+                         : event::Joined{std::size_t{joined_count(happening)}, joined_listed(happening)};
         return;
       case Kind::listening:
         told.event = event::Listening{number == present ? own : foreign_channel(who, past)};

@@ -71,7 +71,7 @@ TEST(Shortcuts, ALeanWorldShowsAll) {
     if (!bounded) {
       EXPECT_EQ(lean.owners, full.owners) << mix;
     }
-    EXPECT_GT(lean.together.size(), 100U) << mix;
+    EXPECT_GT(lean.together.size(), 40U) << mix;  // two readers ask nothing where joins are counted
   };
   for (const std::string_view mix : {"WW", "WR", "RR"}) {
     compare(mix, {.kills = 1});

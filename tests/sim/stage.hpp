@@ -170,8 +170,8 @@ class Stage : private Server<Participant> {
         return fire(who, core::Timer::again);
       case What::release: return step(who, {Kind::call, release});
       case What::cancel: return step(who, {Kind::call, cancel});
-      case What::serve_ear: return serve(one.ear, &one.ear_news);
-      case What::serve_ghost_ear: serve(one.ghost, nullptr); return bury_if_still(one.ghost);
+      case What::serve_ear: return serve(who, one.ear, &one.ear_news);
+      case What::serve_ghost_ear: serve(who, one.ghost, nullptr); return bury_if_still(one.ghost);
       case What::close_ghost_ear: one.ghost = {}; return;
       case What::serve_mouth: return serve(who, one.mouth);
       case What::serve_ghost_mouth: return serve(who, one.ghost_mouth);

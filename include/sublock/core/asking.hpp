@@ -22,6 +22,11 @@ class Asking : public Attempt {
 
   // --- from inside -------------------------------------------------------------------------------
 
+  /// We read, and so does everybody else who was counted: what each would answer is known.
+  [[nodiscard]] bool is_among_readers(const event::Joined& joined) const {
+    return request_.mode == LockMode::shared && joined.count == joined.listed;
+  }
+
   /// Asks once more, on a response channel of its own (R5).
   void look(Actions& out) {
     timers_.disarm(Timer::again);

@@ -159,8 +159,10 @@ class Attempt {
     inbox_.clear();
     response_channel_ = fresh_response_channel();
     phase_ = Phase::joining;
+    const bool reads = request_.mode == LockMode::shared;
     out.emplace_back(action::Join{identity_.channel, response_channel_,
-                                  client_name(identity_.channel, identity_.holder_id)});
+                                  client_name(identity_.channel, identity_.holder_id),
+                                  reads ? roster(identity_.channel) : ""});
   }
 
   [[nodiscard]] Holder describe_self(HolderMode told, Instant now) const {

@@ -30,6 +30,8 @@ struct Joined {
   /// Subscribers of the lock channel at that very moment, ourselves included (R1). Empty where the
   /// server can't count in the same step; the participant then always probes.
   std::optional<std::size_t> count;
+  /// And those of the roster, where there is one.
+  std::size_t listed = 0;
 };
 
 /// The ear hears `channel`, in place of the response channel before it.
@@ -131,11 +133,12 @@ struct Close {
   friend bool operator==(const Close&, const Close&) = default;
 };
 
-/// In one transaction: name the ear, subscribe both channels, count (R1). Answered by Joined.
+/// In one transaction: name the ear, subscribe all channels, count (R1). Answered by Joined.
 struct Join {
   std::string channel;
   std::string response_channel;
   std::string client_name;
+  std::string roster = {};  ///< where readers are counted; empty for writers
 
   friend bool operator==(const Join&, const Join&) = default;
 };

@@ -113,7 +113,7 @@ class Participant : public Hold {
     join_count_ = joined.count.value_or(0);
     if constexpr (!rules.count_in_join) {
       out.emplace_back(action::Count{identity_.channel});
-    } else if (joined.count == 1U) {
+    } else if (joined.count == 1U || is_among_readers(joined)) {
       claim(now, out);  // before any ping can be answered: whoever joins later reads that (R2)
     } else {
       ping(now, out);

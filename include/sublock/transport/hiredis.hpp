@@ -111,8 +111,9 @@ class HiredisTransport::Line {
     if (!transport_->foreign()) hub().close(*state_);
   }
 
-  void join(std::string_view channel, std::string_view response_channel, std::string_view client_name) {
-    if (usable()) state_->ear->join(channel, response_channel, client_name);
+  void join(std::string_view channel, std::string_view response_channel, std::string_view client_name,
+            std::string_view roster = {}) {
+    if (usable()) state_->ear->join(channel, response_channel, client_name, roster);
   }
 
   void listen(std::string_view channel) {

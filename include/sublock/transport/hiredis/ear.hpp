@@ -59,9 +59,10 @@ class Ear final : public Link {
     send(std::move(bytes));
   }
 
-  void join(std::string_view channel, std::string_view response_channel, std::string_view client_name) {
+  void join(std::string_view channel, std::string_view response_channel, std::string_view client_name,
+            std::string_view roster) {
     if (join_) return;
-    join_ = std::make_unique<Join>(channel, response_channel, client_name);
+    join_ = std::make_unique<Join>(channel, response_channel, client_name, roster);
     try_join(private_channel_.has_value());
     subscribed_ = true;
     private_channel_ = std::string(response_channel);
@@ -225,10 +226,10 @@ class Ear final : public Link {
   }
 
   void complete_join() {
-    const auto count = join_->count();
+    const core::event::Joined joined{join_->count(), join_->listed()};
     join_.reset();
     vouched_ = true;
-    tell(core::event::Joined{count});
+    tell(joined);
     for (const Heard& heard : std::exchange(early_, {})) hear(heard.channel, heard.payload);
   }
 

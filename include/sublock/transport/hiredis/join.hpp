@@ -39,8 +39,10 @@ class Join {
     nonsense,       ///< no Redis answers like that
   };
 
-  Join(std::string_view channel, std::string_view response_channel, std::string_view client_name)
-      : channel_(channel), response_channel_(response_channel), client_name_(client_name) {}
+  /// `roster` may be empty.
+  Join(std::string_view channel, std::string_view response_channel, std::string_view client_name,
+       std::string_view roster)
+      : channel_(channel), response_channel_(response_channel), client_name_(client_name), roster_(roster) {}
 
   /// Appends the commands of one try and starts to expect their answers. With `vouch`, an empty message
   /// that nobody hears proves that this user may publish: one who may not could never answer a ping.
@@ -52,6 +54,7 @@ class Join {
     multi_refused_ = subscribe_refused_ = channel_refused_ = response_channel_refused_ = false;
     executed_ = plainly;
     count_.reset();
+    listed_ = 0;
     if (!plainly) add(bytes, Step::multi, {"MULTI"});
     if (vouch) add(bytes, Step::publish, {"PUBLISH", response_channel_, ""});
     add(bytes, Step::name, {"CLIENT", "SETNAME", client_name_});
@@ -59,7 +62,12 @@ class Join {
     add(bytes, Step::subscribe, {"SUBSCRIBE", channel_});
     add(bytes, Step::subscribe_response, {"SUBSCRIBE", response_channel_});
     if (plainly) return;
-    add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_});
+    if (roster_.empty()) {
+      add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_});
+    } else {
+      add(bytes, Step::subscribe_roster, {"SUBSCRIBE", roster_});
+      add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_, roster_});
+    }
     add(bytes, Step::exec, {"EXEC"});
   }
 
@@ -90,6 +98,8 @@ class Join {
 
   /// Subscribers of the channel; empty after a plain join.
   [[nodiscard]] std::optional<std::size_t> count() const noexcept { return count_; }
+  /// And of the roster, if there is one.
+  [[nodiscard]] std::size_t listed() const noexcept { return listed_; }
 
   /// Why it was refused: the first of the errors, naming every channel that is off limits.
   [[nodiscard]] Failure failure(const std::string& where) const {
@@ -100,7 +110,7 @@ class Join {
   }
 
  private:
-  enum class Step { multi, publish, name, subscribe, subscribe_response, count, exec };
+  enum class Step { multi, publish, name, subscribe, subscribe_response, subscribe_roster, count, exec };
 
   static std::string_view name_of(Step step) {
     switch (step) {
@@ -108,7 +118,8 @@ class Join {
       case Step::publish: return "PUBLISH";
       case Step::name: return "CLIENT SETNAME";
       case Step::subscribe:
-      case Step::subscribe_response: return "SUBSCRIBE";
+      case Step::subscribe_response:
+      case Step::subscribe_roster: return "SUBSCRIBE";
       case Step::count: return "PUBSUB NUMSUB";
       case Step::exec: return "EXEC";
     }
@@ -123,7 +134,7 @@ class Join {
   [[nodiscard]] bool has_error() const noexcept { return !error_.empty(); }
 
   void note(Step step, std::string_view error) {
-    const bool subscribes = step == Step::subscribe || step == Step::subscribe_response;
+    const bool subscribes = name_of(step) == "SUBSCRIBE";
     if (is_channel_refusal(error)) {
       (step == Step::subscribe ? channel_refused_ : response_channel_refused_) = true;
     } else if (subscribes && !error.starts_with("NOPERM") && !error.starts_with("BUSY ") &&
@@ -141,16 +152,22 @@ class Join {
       case Step::name: return is_status(reply, "OK");
       case Step::subscribe: return confirms(reply, channel_);
       case Step::subscribe_response: return confirms(reply, response_channel_);
-      case Step::count: {
-        const long long count = subscribers_in(reply);
-        if (count < 1) return false;  // we are one
-        count_ = static_cast<std::size_t>(count);
-        return true;
-      }
+      case Step::subscribe_roster: return confirms(reply, roster_);
+      case Step::count: return take_count(reply);
       case Step::multi:
       case Step::exec: break;
     }
     return false;
+  }
+
+  [[nodiscard]] bool take_count(const redisReply& reply) {
+    const bool lists = !roster_.empty();
+    const long long count = subscribers_in(reply, lists ? 2 : 1);
+    const long long listed = lists ? subscribers_in(reply, 2, 1) : 1;
+    if (count < 1 || listed < 1) return false;  // we are one
+    count_ = static_cast<std::size_t>(count);
+    if (lists) listed_ = static_cast<std::size_t>(listed);
+    return true;
   }
 
   static bool confirms(const redisReply& reply, std::string_view channel) {
@@ -175,6 +192,7 @@ class Join {
   std::string channel_;
   std::string response_channel_;
   std::string client_name_;
+  std::string roster_;
   std::vector<Step> steps_;
   std::size_t next_ = 0;
   bool plainly_ = false;
@@ -186,6 +204,7 @@ class Join {
   std::string error_;
   Step error_step_ = Step::exec;
   std::optional<std::size_t> count_;
+  std::size_t listed_ = 0;
 };
 
 }  // namespace sublock::hiredis

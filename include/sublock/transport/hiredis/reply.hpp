@@ -84,10 +84,13 @@ inline void append(std::string& out, std::initializer_list<std::string_view> wor
          text_of(*reply.element[0]) == kind;
 }
 
-/// `PUBSUB NUMSUB` of one channel: its name and a count. -1 for anything else.
-[[nodiscard]] inline long long subscribers_in(const redisReply& reply) {
-  if (!is_array(reply, 2) || reply.element[1]->type != REDIS_REPLY_INTEGER) return -1;
-  return reply.element[1]->integer;
+/// `PUBSUB NUMSUB` of so many channels: the name and the count of each. The count of the channel at `which`, or
+/// -1 for anything else.
+[[nodiscard]] inline long long subscribers_in(const redisReply& reply, std::size_t channels = 1,
+                                              std::size_t which = 0) {
+  const std::size_t at = 2 * which + 1;
+  if (!is_array(reply, 2 * channels) || reply.element[at]->type != REDIS_REPLY_INTEGER) return -1;
+  return reply.element[at]->integer;
 }
 
 /// For error texts: unprintable bytes escaped, long names cut.

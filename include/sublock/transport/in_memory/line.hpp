@@ -38,13 +38,16 @@ class Line {
   void open() { world_->open(process_, state_); }
   void close() { world_->close(process_, state_); }
 
-  void join(const std::string& channel, const std::string& response_channel, const std::string& client_name) {
+  void join(const std::string& channel, const std::string& response_channel, const std::string& client_name,
+            const std::string& roster = {}) {
     if (!usable()) return;
     Request request{.verb = core::Verb::join};
     const std::string inbox = std::exchange(state_->response_channel, response_channel);
-    if (!inbox.empty()) request.commands = {"UNSUBSCRIBE"};
-    request.commands.insert(request.commands.end(),
-                            {"MULTI", "CLIENT SETNAME", "SUBSCRIBE", "SUBSCRIBE", "PUBSUB NUMSUB", "EXEC"});
+    request.commands.reserve(8);
+    if (!inbox.empty()) request.commands.push_back("UNSUBSCRIBE");
+    request.commands.insert(request.commands.end(), {"MULTI", "CLIENT SETNAME", "SUBSCRIBE", "SUBSCRIBE"});
+    if (!roster.empty()) request.commands.push_back("SUBSCRIBE");
+    request.commands.insert(request.commands.end(), {"PUBSUB NUMSUB", "EXEC"});
     request.run = [=](Server& server, Socket& ear) -> core::Event {
       if (!inbox.empty()) server.unsubscribe(ear, inbox);
       // What CLIENT SETNAME takes; a real server says it in these words.
@@ -59,7 +62,9 @@ class Line {
       server.subscribe(ear, channel);
       server.subscribe(ear, response_channel);
       if (!server.subscribe_in_multi) return core::event::Joined{};
-      return core::event::Joined{server.subscribers(channel)};
+      if (roster.empty()) return core::event::Joined{server.subscribers(channel)};
+      server.subscribe(ear, roster);
+      return core::event::Joined{server.subscribers(channel), server.subscribers(roster)};
     };
     state_->subscribed = true;
     world_->ask(*state_->ear, state_, std::move(request));

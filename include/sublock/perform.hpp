@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Actions as verbs: the one place where what the core asks for becomes a call on a line.
+
+#include <sublock/core/event.hpp>
+
+#include <boost/hana/functional/overload.hpp>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace sublock {
+
+/// Asks `line` for all of it, in its order, and tells `warn` what is not for a line. A verb never calls back
+/// before it returns, so the list does not grow under our feet.
+template <class Line>
+void perform(std::vector<core::Action>& actions, Line& line, auto warn) {
+  namespace action = core::action;
+  const auto verb = boost::hana::overload(
+      [&](const action::Open&) { line.open(); }, [&](const action::Close&) { line.close(); },
+      [&](const action::Join& join) {
+        line.join(join.channel, join.response_channel, join.client_name, join.roster);
+      },
+      [&](const action::Listen& listen) { line.listen(listen.channel); },
+      [&](const action::Ping& ping) { line.ping(ping.channel, ping.response_channel, ping.payload); },
+      [&](const action::Ask& ask) { line.ask(ask.channel, ask.response_channel, ask.payload); },
+      [&](const action::Publish& publish) { line.publish(publish.channel, publish.payload); },
+      [&](const action::Count& count) { line.count(count.channel); },
+      [&](const action::List&) { line.list(); }, [&](const action::Kill& kill) { line.kill(kill.ids); },
+      [&](const action::Increment& increment) { line.increment(increment.key); },
+      [&](const action::Leave& leave) { line.leave(leave.notes); },
+      [&](const action::Warn& warning) { warn(warning.text); });
+  for (const core::Action& action : actions) std::visit(verb, action);
+  actions.clear();
+}
+
+}  // namespace sublock

@@ -75,6 +75,60 @@ TEST_F(StandingReady, EndsWhenTheOwnerNamesItNoMore) {
   EXPECT_EQ(talk.phase(), Phase::waiting);
 }
 
+/// A grant may come before the question that it answers has reached everybody: it is ours only once it has.
+class HandedItTooSoon : public StandingReady {
+ protected:
+  HandedItTooSoon() {
+    talk.after(250ms);
+    talk.asks_again();
+    EXPECT_EQ(is_handed_it({'w' + fourth, 'r' + first}), nothing);
+    EXPECT_EQ(talk.concludes(), nothing);
+    EXPECT_EQ(talk.phase(), Phase::probing);
+  }
+
+  const Said passes_it_on_and_leaves{
+      action::Publish{"L-" + fourth, encode(Hint{HintKind::wake, {'r' + first}})}, action::Leave{}};
+};
+
+TEST_F(HandedItTooSoon, PassesItOnWhenTheCallerGivesUp) {
+  EXPECT_EQ(talk.cancel(), passes_it_on_and_leaves);
+  EXPECT_EQ(talk.cancel(), nothing) << "once";
+  talk.hears(event::Left{});
+  EXPECT_EQ(talk.result(), Result::cancelled);
+}
+
+TEST_F(HandedItTooSoon, PassesItOnWithTheDeadline) {
+  EXPECT_EQ(talk.after(9750ms), passes_it_on_and_leaves);
+  talk.hears(event::Left{});
+  EXPECT_EQ(talk.phase(), Phase::idle);
+}
+
+TEST_F(HandedItTooSoon, KeepsTheLineForWhenItTakesIt) {
+  talk.reached(2);
+  talk.hears_answer(naming_us_next(third));
+  EXPECT_EQ(talk.concludes(),
+            (Said{action::Publish{"L-" + fourth, encode(Hint{HintKind::next, {'r' + first}})}}));
+  EXPECT_TRUE(talk.participant().holds());
+  EXPECT_EQ(talk.cancel(), nothing);
+}
+
+TEST(Fencing, WhoeverGivesUpBeforeTheTokenIsThereWakesThoseWhoWait) {
+  Request request = until_10_seconds();
+  request.fencing = true;
+  request.unavailable_timeout = 20s;
+  Conversation talk;
+  talk.acquire(request);
+  talk.hears(event::Opened{});
+  talk.hears(event::Joined{1});
+  ASSERT_EQ(talk.phase(), Phase::fencing);
+  talk.hears_ping(waiting_ping_of(fourth, "L-" + fourth, HolderMode::shared));
+  const Said wakes_and_leaves{action::Publish{"L-" + fourth, encode(Hint{HintKind::wake, {}})},
+                              action::Leave{}};
+  Conversation late = talk;
+  EXPECT_EQ(talk.cancel(), wakes_and_leaves);
+  EXPECT_EQ(late.after(10s), wakes_and_leaves);
+}
+
 TEST_F(StandingReady, IsDeafToOtherGrantsOnItsWayOut) {
   talk.cancel();
   EXPECT_EQ(talk.hears_ping(encode(Grant{second, "L-before", {'w' + fourth}})), nothing);

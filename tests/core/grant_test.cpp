@@ -111,16 +111,6 @@ TEST_F(Owner, LeavesWithoutHandingItToOneWhoIsLongSilent) {
   EXPECT_FALSE(talk.participant().had_company());
 }
 
-TEST_F(Owner, KnowsHowLongFiveEternitiesAre) {
-  Conversation other;
-  Request request;
-  request.check_interval = Duration::max() / 3;
-  other.holds_alone(request);
-  other.hears_ping(standing_ping_of(third, "L-a"));
-  other.after(1h);
-  EXPECT_EQ(other.release(), Said{grant(third, "L-a")});
-}
-
 TEST_F(Owner, LeavesAlsoWhenTheGrantIsRefused) {
   names(standing_ping_of(third, "L-a"));
   talk.release();

@@ -25,7 +25,7 @@ std::string id_of(unsigned number) {
   return text;
 }
 
-/// As a holder on channel `L` knows it, who forgets after a second.
+/// As a holder on channel `L` knows it, of people who ask four times in a second.
 class SuccessionTest : public testing::Test {
  protected:
   static constexpr auto writer = HolderMode::pending;
@@ -33,10 +33,10 @@ class SuccessionTest : public testing::Test {
 
   void waits(const std::string& id, HolderMode mode = writer) { waits(id, mode, inbox("L", id)); }
   void waits(const std::string& id, HolderMode mode, const std::string& to) {
-    line.hear_waiter({to, true, {id, 0}, mode, true, true}, now);
+    line.hear_waiter({to, true, {id, 0}, mode, true, true, interval}, now);
   }
   bool stands(const std::string& id, const std::string& nonce = "L-nonce") {
-    return line.hear_standing({nonce, true, {id, 0}, writer, false, true}, false, now);
+    return line.hear_standing({nonce, true, {id, 0}, writer, false, true, interval}, false, now);
   }
   Entries ids() const {
     Entries ids;
@@ -51,7 +51,8 @@ class SuccessionTest : public testing::Test {
   }
 
   Instant now = Instant(1h);
-  Succession line{"L", 1s};
+  std::chrono::milliseconds interval = usual_interval;
+  Succession line{"L"};
 };
 
 // --- who waits -------------------------------------------------------------------------------------
@@ -80,18 +81,33 @@ TEST_F(SuccessionTest, WhoeverIsSilentForTooLongIsForgotten) {
   waits(third);
   now += 600ms;
   waits(first);
-  now += 400ms;
+  now += 650ms;
   waits(second);
-  EXPECT_EQ(ids(), (Entries{third, first, second})) << "a second is not too long";
+  EXPECT_EQ(ids(), (Entries{third, first, second})) << "five intervals are not too long";
   now += 1ns;
   waits(second);
   EXPECT_EQ(ids(), (Entries{first, second}));
 }
 
 TEST_F(SuccessionTest, WhoeverAsksAgainIsNotForgotten) {
-  for (int i = 0; i < 3; ++i, now += 1s) waits(third);
+  for (int i = 0; i < 3; ++i, now += 1250ms) waits(third);
   waits(first);
   EXPECT_EQ(ids(), (Entries{third, first}));
+}
+
+TEST_F(SuccessionTest, HowLongIsTooLongDependsOnHowOftenOneAsks) {
+  interval = 10s;
+  stands(fourth), waits(third);
+  interval = 10ms;
+  waits(first);
+  interval = usual_interval;
+  now += 50s;
+  EXPECT_TRUE(line.successor(now));
+  waits(second);
+  EXPECT_EQ(ids(), (Entries{third, second}));
+  now += 1ns;
+  EXPECT_FALSE(line.successor(now));
+  EXPECT_EQ(ids(), Entries{second});
 }
 
 TEST_F(SuccessionTest, InboxesNotOfOurMakeHaveNoPlace) {
@@ -185,9 +201,9 @@ TEST_F(SuccessionTest, OneWhoHasBeenInvitedKeepsOthersOut) {
 TEST_F(SuccessionTest, AnInvitationLapsesWithItsWaiter) {
   waits(third);
   EXPECT_TRUE(line.invite());
-  now += 500ms;
+  now += 700ms;
   waits(first);
-  now += 501ms;
+  now += 551ms;
   waits(second);
   EXPECT_EQ(line.invite(), invites(first, {'w' + second}));
 }
@@ -219,7 +235,7 @@ TEST_F(SuccessionTest, OneWhoStandsIsKnownByHisLatestQuestion) {
 
 TEST_F(SuccessionTest, OneWhoStandsAndIsSilentIsForgotten) {
   stands(third);
-  now += 1s;
+  now += 1250ms;
   EXPECT_TRUE(line.successor(now));
   now += 1ns;
   EXPECT_FALSE(line.successor(now));
@@ -252,8 +268,9 @@ TEST_F(SuccessionTest, ReadersAloneAreAllWoken) {
 TEST_F(SuccessionTest, OneWhoWasInvitedIsToldOnTheLocksChannelTooWhereHeMayBeByNow) {
   waits(third), waits(first);
   EXPECT_TRUE(line.invite());
-  const action::Note inside{"L", encode(Grant{third, "L-" + third, {'w' + first}})};
-  EXPECT_EQ(line.wake(), (Notes{inside, wakes(third, {'w' + first})}));
+  waits(fourth);
+  const action::Note inside{"L", encode(Grant{third, "L-" + third, {'w' + fourth}})};
+  EXPECT_EQ(line.wake(), (Notes{inside, wakes(third, {'w' + first, 'w' + fourth})}));
 }
 
 // --- the line, from one holder to the next -----------------------------------------------------------
@@ -266,13 +283,47 @@ TEST_F(SuccessionTest, ALineArrivesAsItWasSent) {
   EXPECT_EQ(line.line(2), Entries{});
   EXPECT_EQ(line.line(3), Entries{});
   now += 1h;
-  line = Succession("L", 1s);
+  line = Succession("L");
   line.follow(sent, second, now);
   EXPECT_EQ(line.line(), sent);
-  now += 1s;
+  now += 1250ms;
   waits(second);
   EXPECT_EQ(ids(), (Entries{third, first, second})) << "they have all their time with the next holder";
   EXPECT_EQ(line.wake(), Notes{wakes(third, {'r' + first, 'w' + second})});
+}
+
+TEST_F(SuccessionTest, HowOftenSomebodyAsksIsPassedOnWhereItIsUnusual) {
+  interval = 10s;
+  waits(third), waits(first, reader);
+  EXPECT_EQ(line.line(), (Entries{'w' + third + ":10000", 'r' + first + ":10000"}));
+  line.follow(line.line(), second, now);
+  EXPECT_EQ(line.line(), (Entries{'w' + third + ":10000", 'r' + first + ":10000"}));
+  now += 50s;
+  EXPECT_FALSE(line.successor(now));
+  EXPECT_EQ(ids(), (Entries{third, first}));
+  line.follow({'w' + third + ":0", 'w' + first + ":-7", 'w' + fourth + ":9223372036854775807"}, second, now);
+  EXPECT_EQ(line.line(),
+            (Entries{'w' + third + ":10000", 'r' + first + ":10000", 'w' + fourth + ":3600000"}));
+}
+
+TEST_F(SuccessionTest, OneWhoWasInvitedIsToldTheRestOnce) {
+  waits(third), waits(first), waits(second);
+  EXPECT_EQ(line.invite(), invites(third, {'w' + first, 'w' + second}));
+  waits(fourth);
+  EXPECT_TRUE(stands(third, "L-a"));
+  EXPECT_EQ(line.news(line.successor(now)->knows), Entries{'w' + fourth});
+  line.drop(first);
+  EXPECT_TRUE(stands(third, "L-b")) << "and asks again";
+  EXPECT_EQ(line.news(line.successor(now)->knows), Entries{'w' + fourth});
+}
+
+TEST_F(SuccessionTest, OneWhoCameByHimselfIsToldEverything) {
+  waits(third), waits(first);
+  EXPECT_TRUE(stands(third));
+  EXPECT_EQ(line.news(line.successor(now)->knows), Entries{'w' + first});
+  waits(third);
+  EXPECT_FALSE(line.successor(now)) << "who has gone out again";
+  EXPECT_FALSE(stands(third)) << "is where he was last: at the end";
 }
 
 TEST_F(SuccessionTest, ThoseWhoWereInLineComeBeforeThoseWhoWereOnlyHeard) {
@@ -315,12 +366,28 @@ TEST_F(SuccessionTest, ALineThatIsPassedOnStaysShort) {
 
 TEST_F(SuccessionTest, WhatNobodyOfUsWroteIsNoPlaceInALine) {
   const std::string id = id_of(0xab);
-  for (const std::string& entry :
-       {std::string(), std::string("w"), id, 'x' + id, 'W' + id, "ww" + id, 'w' + id + '0',
-        'w' + id.substr(1), 'w' + id.substr(1) + 'A', 'w' + id.substr(1) + 'g', 'w' + id.substr(1) + '-',
-        'w' + id.substr(1) + '\n', 'w' + id.substr(1) + '\0', "w\xc3\xa9" + id.substr(2),
-        std::string(1UL << 20, 'a')}) {
-    line = Succession("L", 1s);
+  for (const std::string& entry : {std::string(),
+                                   std::string("w"),
+                                   id,
+                                   'x' + id,
+                                   'W' + id,
+                                   "ww" + id,
+                                   'w' + id + '0',
+                                   'w' + id.substr(1),
+                                   'w' + id.substr(1) + 'A',
+                                   'w' + id.substr(1) + 'g',
+                                   'w' + id.substr(1) + '-',
+                                   'w' + id.substr(1) + '\n',
+                                   'w' + id.substr(1) + '\0',
+                                   "w\xc3\xa9" + id.substr(2),
+                                   'w' + id + ':',
+                                   'w' + id + ":1s",
+                                   'w' + id + ": 1",
+                                   'w' + id + ":1:1",
+                                   'w' + id + ":99999999999999999999",
+                                   std::string(":250"),
+                                   std::string(1UL << 20, 'a')}) {
+    line = Succession("L");
     line.follow({entry, 'w' + first}, second, now);
     EXPECT_EQ(line.line(), Entries{'w' + first}) << entry.substr(0, 80);
   }

@@ -144,6 +144,12 @@ TEST(WirePing, AnExtensionThatMakesNoSenseIsAbsent) {
   EXPECT_EQ(with(R"({"v":1,"id":"a","mode":"pending","waiting":false,"priority":-9})")->from,
             (Candidate{"a", -9}));
   EXPECT_FALSE(with(R"({"v":1,"id":"a","mode":"pending","waiting":true,"queue":null})")->queue);
+  EXPECT_EQ(with(R"({"v":1,"id":"a","mode":"pending","waiting":true})")->interval, 250ms);
+  EXPECT_EQ(with(R"({"v":1,"id":"a","mode":"pending","waiting":true,"again_ms":-1})")->interval, 1ms);
+  EXPECT_EQ(
+      with(R"({"v":1,"id":"a","mode":"pending","waiting":true,"again_ms":9223372036854775807})")->interval,
+      1h)
+      << "nobody is remembered for ever";
   for (const auto& extension : {
            "5"s,
            "null"s,

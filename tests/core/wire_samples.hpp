@@ -13,7 +13,10 @@ namespace sublock::core {
 
 inline const std::string sample_id = "0123456789abcdef0123456789abcdef";
 
-inline Ping ping_of_ours() { return {"jobs-00ff", true, {sample_id, 7}, HolderMode::pending, true, true}; }
+inline Ping ping_of_ours() {
+  return {
+      "jobs-00ff", true, {sample_id, 7}, HolderMode::pending, true, true, std::chrono::milliseconds(2500)};
+}
 
 inline Holder holder_of_ours() {
   return {.holder_id = sample_id,
@@ -29,7 +32,8 @@ inline Holder holder_of_ours() {
 
 inline constexpr std::string_view golden_ping =
     R"({"message":"ping","response_channel":"jobs-00ff","sublock":{"v":1,)"
-    R"("id":"0123456789abcdef0123456789abcdef","mode":"pending","waiting":true,"priority":7,"queue":true}})";
+    R"("id":"0123456789abcdef0123456789abcdef","mode":"pending","waiting":true,"priority":7,"queue":true,)"
+    R"("again_ms":2500}})";
 
 inline constexpr std::string_view golden_reply =
     R"({"holder_id":"0123456789abcdef0123456789abcdef","mode":"exclusive","protocol":1,"elected":true,)"

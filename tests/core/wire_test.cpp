@@ -31,7 +31,7 @@ TEST(Wire, PingBytesOfOneWhoWillNotWait) {
   EXPECT_EQ(encode(Ping{"jobs-00ff", true, {sample_id, 0}, HolderMode::shared, false, false}),
             R"({"message":"ping","response_channel":"jobs-00ff","sublock":{"v":1,)"
             R"("id":"0123456789abcdef0123456789abcdef","mode":"shared","waiting":false,"priority":0,)"
-            R"("queue":false}})");
+            R"("queue":false,"again_ms":250}})");
 }
 
 TEST(Wire, ReplyBytes) { EXPECT_EQ(encode_reply(holder_of_ours()), golden_reply); }
@@ -133,7 +133,7 @@ TEST(Wire, PythonReadsIt) {
       seen,
       "{message=str:'ping' response_channel=str:'a\\x00b\\nz\\xe1mek-\\u9501' sublock={v=int:1 "
       "id=str:'0123456789abcdef0123456789abcdef' mode=str:'pending' waiting=bool:True priority=int:7 "
-      "queue=bool:True}}\n"
+      "queue=bool:True again_ms=int:2500}}\n"
       "{holder_id=str:'0123456789abcdef0123456789abcdef' mode=str:'exclusive' protocol=int:1 "
       "elected=bool:True sublock={v=int:1 leaving=bool:False next=bool:False host=str:'web-3' pid=int:812 "
       "label=str:'import\\xe9r' since_ms=int:4200 priority=int:-2}}\n"

@@ -110,8 +110,8 @@ TEST_F(WireCost, AReaderCostsTheSameWhetherAloneOrAmongReaders) {
               "MULTI, CLIENT SETNAME, SUBSCRIBE, SUBSCRIBE, SUBSCRIBE, PUBSUB NUMSUB, EXEC");
     lock.unlock_shared();
     EXPECT_EQ(only_round_trip(), "UNSUBSCRIBE, CLIENT SETNAME");
-    others.push_back(std::make_unique<RedisLock>(
-        "wire", RedisLock::Options{.connection = {.url = server.url()}}));
+    others.push_back(
+        std::make_unique<RedisLock>("wire", RedisLock::Options{.connection = {.url = server.url()}}));
     others.back()->lock_shared();
   }
 }

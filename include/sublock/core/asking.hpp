@@ -94,6 +94,11 @@ class Asking : public Attempt {
     start_try(out);
   }
 
+  /// There are more in the line than we knew of.
+  void learn(const std::vector<std::string>& more) {
+    if (line_.size() <= record::list_max) line_.insert(line_.end(), more.begin(), more.end());
+  }
+
   /// Taken still, as far as the last answers tell: asks once more. All else needs a look from inside.
   void wait_on(Instant now, Actions& out) {
     eager_ = true;

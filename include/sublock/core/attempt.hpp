@@ -40,11 +40,6 @@ class Attempt {
   [[nodiscard]] const Identity& identity() const { return identity_; }
   [[nodiscard]] const Timers& timers() const { return timers_; }
 
-  /// Gives up an attempt, or does nothing where there is none.
-  void cancel(Actions& out) {
-    if (is_trying()) finish(Result::cancelled, {Errc::cancelled, "the wait for it was cancelled"}, out);
-  }
-
   /// Forgets the channel without a word; the connection is dropped with it. For when politeness would
   /// take longer than the caller has.
   void abandon(Actions& out) {
@@ -349,6 +344,8 @@ class Attempt {
     ping.from = {identity_.holder_id, identity_.priority};
     ping.mode = mode();
     ping.queue = may_wait();
+    ping.interval = detail::clamped_interval(
+        std::chrono::ceil<std::chrono::milliseconds>(request_.check_interval).count());
     return ping;
   }
 

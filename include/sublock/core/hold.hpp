@@ -30,6 +30,12 @@ class Hold : public Asking {
   [[nodiscard]] bool had_company() const { return had_company_; }
   [[nodiscard]] const Succession& succession() const { return succession_; }
 
+  /// Gives up an attempt, or does nothing where there is none.
+  void cancel(Actions& out) {
+    bequeath(out);
+    if (is_trying()) finish(Result::cancelled, {Errc::cancelled, "the wait for it was cancelled"}, out);
+  }
+
   [[nodiscard]] std::string state_key() const {
     std::string key = Attempt::state_key() + (doubtful() ? 'd' : '-') + (check_nonce_.empty() ? '-' : 'c');
     if (phase_ == Phase::fencing) key += fence_token_ ? 't' : '-';
@@ -59,10 +65,9 @@ class Hold : public Asking {
 
   /// No token, no lock; where that may pass, not now.
   void do_without(const Failure& failure, Actions& out) {
-    const Failure told = {failure.code, "no fencing token: " + failure.text};
-    if (!is_transient(failure.code) || !may_wait()) return finish(Result::failed, told, out);
-    failure_ = told;
-    leave(Result::none, out, succession_.wake());
+    failure_ = {failure.code, "no fencing token: " + failure.text};
+    const bool again = is_transient(failure.code) && may_wait();
+    leave(again ? Result::none : Result::failed, out, succession_.wake());
   }
 
   void hold(Instant now, Actions& out) {
@@ -148,7 +153,7 @@ class Hold : public Asking {
     phase_ = Phase::granting;
     after_leaving_ = Result::released;
     timers_ = {};
-    grant_ = {successor->holder_id, successor->nonce, succession_.line()};
+    grant_ = {successor->holder_id, successor->nonce, succession_.news(successor->knows)};
     out.emplace_back(action::Ping{identity_.channel, grant_.nonce, encode(grant_)});
   }
 
@@ -159,24 +164,20 @@ class Hold : public Asking {
     leave(Result::released, out, succession_.wake());
   }
 
-  /// What was granted to us comes too late: on to those behind us.
-  void pass_on(const Grant& grant, Instant now, Actions& out) const {
-    Succession rest(identity_.channel, Duration::max());
-    rest.follow(grant.queue, identity_.holder_id, now);
-    for (action::Note& note : rest.wake()) publish(std::move(note), out);
+  /// What was granted to us we won't have: on to those behind us.
+  void pass_on(Instant now, Actions& out) {
+    succession_.follow(std::exchange(line_, {}), identity_.holder_id, now);
+    for (action::Note& note : succession_.wake()) publish(std::move(note), out);
+  }
+
+  /// Gives up what has been handed to us already, though nobody has been told that it is ours, or that has no
+  /// token yet.
+  void bequeath(Actions& out) {
+    if (is_trying() && (handed_over_ || phase_ == Phase::fencing)) pass_on(started_, out);
   }
 
   static void publish(action::Note note, Actions& out) {
     out.emplace_back(action::Publish{std::move(note.channel), std::move(note.payload)});
-  }
-
-  /// So many check intervals without a word, and a waiter is forgotten.
-  static constexpr int silent_intervals_max = 5;
-
-  [[nodiscard]] Succession nobody_heard_yet() const {
-    const bool short_enough = request_.check_interval < Duration::max() / silent_intervals_max;
-    return {identity_.channel,
-            short_enough ? silent_intervals_max * request_.check_interval : Duration::max()};
   }
 
   Succession succession_;

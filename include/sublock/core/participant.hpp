@@ -31,7 +31,7 @@ class Participant : public Hold {
   /// Starts an attempt. Only while idle.
   void acquire(const Request& request, Instant now, Actions& out) {
     prepare(request, now);
-    succession_ = nobody_heard_yet();
+    succession_ = Succession(identity_.channel);
     start_try(out);
   }
 
@@ -82,7 +82,7 @@ class Participant : public Hold {
   void fire(Timer timer, Instant now, Actions& out) {
     timers_.disarm(timer);
     switch (timer) {
-      case Timer::deadline: return run_out_of_time(out);
+      case Timer::deadline: bequeath(out); return run_out_of_time(out);
       case Timer::patience: return lose_patience(now, out);
       case Timer::recount: return recount(now, out);
       case Timer::again: return go_on(now, out);
@@ -251,15 +251,12 @@ class Participant : public Hold {
   /// The owner hands the lock to us, if it is our latest question that he answers (R10).
   void hear(const Grant& grant, Instant now, Actions& out) {
     if (grant.to != identity_.holder_id) return;
-    if (grant.nonce != response_channel_) {
-      line_ = grant.queue;  // for its sake alone
-      return;
-    }
-    if (phase_ == Phase::leaving) return pass_on(grant, now, out);
+    learn(grant.queue);
+    if (grant.nonce != response_channel_) return;  // it was for the sake of the line alone
+    if (phase_ == Phase::leaving) return pass_on(now, out);
     if (!awaits_grant()) return;
     if (phase_ == Phase::resting && !succeeding_) return start_over(out);  // others came first, just now
     handed_over_ = true;
-    line_ = grant.queue;
     if (phase_ == Phase::resting) succeed(now, out);
   }
 
@@ -331,6 +328,7 @@ class Participant : public Hold {
   void lose_patience(Instant now, Actions& out) {
     if (holds()) return fail_check(out);
     if (phase_ == Phase::fencing) {
+      bequeath(out);
       const char* silence = fence_token_ ? " did not deliver the check of it" : " did not answer INCR";
       return finish(Result::failed,
                     {Errc::connect, "no fencing token: " + request_.server + silence + " in time"}, out);

@@ -10,6 +10,7 @@
 
 #include <boost/hana/define_struct.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,8 @@ inline constexpr std::int64_t protocol_version = 1;   ///< portalocker's, in a r
 inline constexpr std::int64_t extension_version = 1;  ///< of our `sublock` object
 inline constexpr std::size_t holder_id_bytes_max = 256;
 inline constexpr std::size_t text_bytes_max = 256;  ///< of a host or a label; the rest is cut off
+inline constexpr std::chrono::milliseconds usual_interval{
+    250};  ///< of one who does not say how often he asks
 
 /// Why a hint came: the lock may be free now, or the receiver is first in line.
 enum class HintKind { wake, next };
@@ -66,7 +69,8 @@ struct PingExtension {
                            (HolderMode, mode),                       //
                            (bool, waiting),                          //
                            (std::optional<std::int64_t>, priority),  //
-                           (std::optional<bool>, queue));
+                           (std::optional<bool>, queue),             //
+                           (std::optional<std::int64_t>, again_ms));
 };
 
 struct Ping {
@@ -152,6 +156,7 @@ struct Ping {
   HolderMode mode = HolderMode::pending;  ///< pending or shared
   bool waiting = false;                   ///< not joined, so no candidate
   bool queue = false;                     ///< will wait for the lock, and wants to be told when it can be had
+  std::chrono::milliseconds interval = usual_interval;  ///< how often he asks while he waits
 
   friend bool operator==(const Ping&, const Ping&) = default;
 };
@@ -179,7 +184,7 @@ struct Grant {
   out.message.emplace("ping");
   out.response_channel = ping.response_channel;
   out.sublock.emplace(wire::PingExtension{extension_version, ping.from.holder_id, ping.mode, ping.waiting,
-                                          ping.from.priority, ping.queue});
+                                          ping.from.priority, ping.queue, ping.interval.count()});
   return record::encode(out);
 }
 
@@ -232,6 +237,12 @@ namespace detail {
   return !id.empty() && id.size() <= holder_id_bytes_max;
 }
 
+/// How often somebody may ask, out of what he says: at least once in an hour.
+[[nodiscard]] constexpr std::chrono::milliseconds clamped_interval(std::int64_t milliseconds) noexcept {
+  constexpr std::int64_t longest = std::chrono::milliseconds(std::chrono::hours(1)).count();
+  return std::chrono::milliseconds(std::clamp<std::int64_t>(milliseconds, 1, longest));
+}
+
 /// Nanoseconds since any event must fit a Duration, or adding them up would overflow.
 [[nodiscard]] inline bool is_age(std::int64_t milliseconds) noexcept {
   return milliseconds >= 0 &&
@@ -256,6 +267,7 @@ namespace detail {
     ping.mode = extension->mode;
     ping.waiting = extension->waiting;
     ping.queue = extension->queue.value_or(false);
+    if (extension->again_ms) ping.interval = detail::clamped_interval(*extension->again_ms);
   }
   return ping;
 }

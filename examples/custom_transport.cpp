@@ -42,8 +42,8 @@ class JournalTransport {
     void open() { note("open"), inner_.open(); }
     void close() { inner_.close(); }
     void join(const std::string& channel, const std::string& responses, const std::string& name,
-              const std::string& roster) {
-      note("join " + channel), inner_.join(channel, responses, name, roster);
+              const sublock::core::action::Rosters& rosters) {
+      note("join " + channel), inner_.join(channel, responses, name, rosters);
     }
     void listen(const std::string& channel) { note("listen"), inner_.listen(channel); }
     void leave(const std::vector<sublock::core::action::Note>& notes) { note("leave"), inner_.leave(notes); }

@@ -21,7 +21,7 @@ void perform(std::vector<core::Action>& actions, Line& line, auto warn) {
   const auto verb = boost::hana::overload(
       [&](const action::Open&) { line.open(); }, [&](const action::Close&) { line.close(); },
       [&](const action::Join& join) {
-        line.join(join.channel, join.response_channel, join.client_name, join.roster);
+        line.join(join.channel, join.response_channel, join.client_name, join.rosters);
       },
       [&](const action::Listen& listen) { line.listen(listen.channel); },
       [&](const action::Ping& ping) { line.ping(ping.channel, ping.response_channel, ping.payload); },

@@ -113,7 +113,7 @@ concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, c
 /// | `Line(transport, listener)` |                          | not open yet; the destructor closes, and takes no mutex: the caller holds it |
 /// | `open()`                    | Opened, Lost             | get an ear and a mouth, both usable          |
 /// | `close()`                   | nothing, ever            | drop the ear: to a pool if it has left everything, else with its connection |
-/// | `join(channel, response_channel, client_name, roster)` | Joined, Refused, Lost | R1, in one step; with a roster that is not empty, that is subscribed to and counted as well |
+/// | `join(channel, response_channel, client_name, rosters)` | Joined, Refused, Lost | R1, in one step, with what `Rosters` asks for |
 /// | `listen(channel)`           | Listening, Refused, Lost | R5: in place of the response channel before; on a line that has not joined, uncounted |
 /// | `leave(notes)`              | Left, Lost               | unsubscribe, publish the notes, drop the name, in this order; messages may still come until Left, none after |
 /// | `ping(channel, response_channel, payload)` | Pinged, Refused | R3                                     |
@@ -142,11 +142,12 @@ concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, c
 // clang-format off
 template <class L, class T>
 concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&> &&
-    requires(L& line, const std::string& text, const std::vector<std::int64_t>& ids, const std::vector<core::action::Note>& notes,
+    requires(L& line, const std::string& text, const core::action::Rosters& rosters,
+             const std::vector<std::int64_t>& ids, const std::vector<core::action::Note>& notes,
              std::unique_lock<std::mutex>& lock, Duration at_most, std::stop_token stop) {
   line.open();                     // a line needs `open()`
   line.close();                    // a line needs `close()`
-  line.join(text, text, text, text);  // a line needs `join(channel, response_channel, client_name, roster)`
+  line.join(text, text, text, rosters);  // a line needs `join(channel, response_channel, client_name, rosters)`
   line.listen(text);               // a line needs `listen(channel)`
   line.leave(notes);               // a line needs `leave(notes)`
   line.ping(text, text, text);     // a line needs `ping(channel, response_channel, payload)`

@@ -157,7 +157,10 @@ class Conversation {
 
   // With `@` for the present response channel, as in all that is said.
 
-  [[nodiscard]] Action join() const { return action::Join{lock, "@", client_name(lock, id_)}; }
+  /// Of a writer.
+  [[nodiscard]] Action join() const {
+    return action::Join{lock, "@", client_name(lock, id_), {roster(lock, LockMode::exclusive), {}}};
+  }
   [[nodiscard]] Action listen() const { return action::Listen{"@"}; }
   [[nodiscard]] Action ping(HolderMode mode = HolderMode::pending) const {
     return action::Ping{lock, "@", encode(Ping{"@", true, {id_, 0}, mode, false, waits_})};

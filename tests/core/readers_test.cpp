@@ -31,26 +31,34 @@ TEST(Readers, AReaderIsCountedAsOne) {
   Conversation reading;
   reading.acquire(reader());
   EXPECT_EQ(reading.hears(event::Opened{}),
-            (Said{action::Join{"L", "@", client_name("L", second), roster("L")}}));
+            (Said{action::Join{"L",
+                               "@",
+                               client_name("L", second),
+                               {roster("L", LockMode::shared), roster("L", LockMode::exclusive)}}}));
   Conversation writing;
   writing.acquire();
-  EXPECT_EQ(writing.hears(event::Opened{}), (Said{action::Join{"L", "@", client_name("L", second), ""}}));
+  EXPECT_EQ(writing.hears(event::Opened{}),
+            (Said{action::Join{"L", "@", client_name("L", second), {roster("L", LockMode::exclusive), ""}}}))
+      << "and need not know who else is there";
 }
 
 TEST(Readers, AReaderAmongReadersAsksNobody) {
   Conversation talk;
   talk.acquire(reader());
   talk.hears(event::Opened{});
-  EXPECT_EQ(talk.hears(event::Joined{100, 100}), nothing);
+  EXPECT_EQ(talk.hears(event::Joined{100, 100, 0}), nothing);
   EXPECT_TRUE(talk.participant().holds());
 }
 
 TEST(Readers, AReaderAsksIfAnybodyMayBeNone) {
-  for (const event::Joined joined : {event::Joined{3, 2}, event::Joined{3, 4}, event::Joined{{}, 3}}) {
+  const event::Joined by_hand{3, 3,
+                              1};  // somebody subscribes to the roster who is no reader, beside a writer
+  for (const event::Joined joined :
+       {event::Joined{3, 2}, event::Joined{3, 4}, event::Joined{{}, 3}, by_hand}) {
     Conversation talk;
     talk.acquire(reader());
     talk.hears(event::Opened{});
-    EXPECT_EQ(talk.hears(joined), Said{talk.ping(HolderMode::shared)}) << joined.listed;
+    EXPECT_EQ(talk.hears(joined), Said{talk.ping(HolderMode::shared)}) << joined.own_kind;
   }
 }
 
@@ -58,12 +66,13 @@ TEST(Readers, AWriterAsksHoweverManyRead) {
   Conversation talk;
   talk.acquire();
   talk.hears(event::Opened{});
-  EXPECT_EQ(talk.hears(event::Joined{2, 2}), Said{talk.ping()});
+  EXPECT_EQ(talk.hears(event::Joined{2, 2, 0}), Said{talk.ping()});
 }
 
 TEST(Readers, TheRosterIsNobodysLock) {
-  EXPECT_EQ(roster("L"), "L-7375626c6f636b20726561646572732e");
-  EXPECT_EQ(roster("L").size(), inbox("L", second).size()) << "one pattern covers both";
+  EXPECT_EQ(roster("L", LockMode::shared), "L-7375626c6f636b20726561646572732e");
+  EXPECT_EQ(roster("L", LockMode::exclusive), "L-7375626c6f636b20777269746572732e");
+  EXPECT_EQ(roster("L", LockMode::shared).size(), inbox("L", second).size()) << "one pattern covers all";
 }
 
 TEST(Readers, AReaderJoinsReaders) {

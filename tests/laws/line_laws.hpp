@@ -115,17 +115,25 @@ TYPED_TEST_P(LineLaws, WhatWasOnItsWayAtCloseIsNeverHeard) {
 }
 
 TYPED_TEST_P(LineLaws, ARosterIsJoinedCountedAndLeftWithTheChannel) {
-  const std::string roster = this->response("roster");
-  auto writer = this->joined("w");
-  EXPECT_EQ(writer->template last<event::Joined>().listed, 0u);
+  const std::string readers = this->response("readers");
+  const std::string writers = this->response("writers");
+  auto writer = this->opened();
+  ASSERT_TRUE(writer->template answered<event::Joined>([&](auto& line) {
+    line.join(this->channel, this->response("w"), this->client_name("w"), {writers, {}});
+  }));
+  EXPECT_EQ(writer->template last<event::Joined>().own_kind, 0u) << "counted only where both are named";
   auto reader = this->opened();
-  ASSERT_TRUE(reader->template answered<event::Joined>(
-      [&](auto& line) { line.join(this->channel, this->response("r"), this->client_name("r"), roster); }));
+  ASSERT_TRUE(reader->template answered<event::Joined>([&](auto& line) {
+    line.join(this->channel, this->response("r"), this->client_name("r"), {readers, writers});
+  }));
   const auto joined = reader->template last<event::Joined>();
   EXPECT_EQ(joined.count.value_or(2u), 2u);
-  EXPECT_EQ(joined.listed, joined.count ? 1u : 0u);
+  EXPECT_EQ(joined.own_kind, joined.count ? 1u : 0u);
+  EXPECT_EQ(joined.other_kind, joined.count ? 1u : 0u);
   ASSERT_TRUE(this->leave(*reader));
-  EXPECT_EQ(this->world.subscribers(roster), 0u);
+  ASSERT_TRUE(this->leave(*writer));
+  EXPECT_EQ(this->world.subscribers(readers), 0u);
+  EXPECT_EQ(this->world.subscribers(writers), 0u);
 }
 
 TYPED_TEST_P(LineLaws, ALineThatHasLeftCanCloseAndOpenForEver) {

@@ -66,8 +66,8 @@ class CountedTransport::Line final : core::Listener {
   void open() { count(), line_.open(); }
   void close() { line_.close(); }
   void join(const std::string& channel, const std::string& response_channel, const std::string& name,
-            const std::string& roster) {
-    count(), line_.join(channel, response_channel, name, roster);
+            const core::action::Rosters& rosters) {
+    count(), line_.join(channel, response_channel, name, rosters);
   }
   void listen(const std::string& channel) { count(), line_.listen(channel); }
   void leave(const std::vector<core::action::Note>& notes) { count(), line_.leave(notes); }

@@ -32,7 +32,7 @@ TEST_F(VirtualTime, ALockThatIsMadeSendsNothing) {
 TEST_F(VirtualTime, AFreeLockIsOneRequestToTakeAndOneToGiveBack) {
   auto lock = this->lock();
   for (int round = 0; round < 3; ++round) {
-    EXPECT_EQ(cost([&] { lock->acquire(); }), (in_memory::Counts{.requests = 1, .commands = 6}));
+    EXPECT_EQ(cost([&] { lock->acquire(); }), (in_memory::Counts{.requests = 1, .commands = 7}));
     EXPECT_EQ(cost([&] { lock->release(); }), (in_memory::Counts{.requests = 1, .commands = 2}));
   }
   std::vector<std::unique_ptr<Lock>> readers;
@@ -63,7 +63,7 @@ TEST_F(VirtualTime, ARefusalIsAJoinAQuestionAnAnswerAndALeave) {
   (void)second->try_lock();
   // The question goes to two, the answer to one.
   EXPECT_EQ(cost([&] { EXPECT_FALSE(second->try_lock()); }),
-            (in_memory::Counts{.requests = 4, .commands = 6 + 4 + 1 + 2, .messages = 2 + 1}));
+            (in_memory::Counts{.requests = 4, .commands = 7 + 4 + 1 + 2, .messages = 2 + 1}));
 }
 
 TEST_F(VirtualTime, AFrozenHolderIsFollowedAfterTwoQuestions) {

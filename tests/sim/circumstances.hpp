@@ -31,9 +31,8 @@ struct Circumstances {
   bool reduced = true;  ///< and, of what comes to the same in any order, all orders but one, see Stage
 
   // Faults of a transport.
-  bool join_in_two_steps = false;    ///< counts first, and subscribes then
-  bool roster_in_two_steps = false;  ///< counts the channel first, and the roster later
-  bool ping_in_two_steps = false;    ///< publishes first, and counts then
+  bool join_in_two_steps = false;  ///< counts first, and subscribes then
+  bool ping_in_two_steps = false;  ///< publishes first, and counts then
 };
 
 enum class What : std::uint8_t {

@@ -90,10 +90,13 @@ inline constexpr unsigned closing = 1;
 inline constexpr unsigned fresh_channel = 0;
 inline constexpr unsigned same_channel = 1;
 
-/// Subscribers of the lock channel, and of them those of the roster.
-constexpr unsigned of_joined(unsigned subscribers, unsigned listed) { return listed << 3U | subscribers; }
+/// Subscribers of the lock channel, and for a reader those of each roster.
+constexpr unsigned of_joined(unsigned subscribers, unsigned readers = 0, unsigned writers = 0) {
+  return writers << 6U | readers << 3U | subscribers;
+}
 constexpr unsigned joined_count(Code code) { return code.number() & 7U; }
-constexpr unsigned joined_listed(Code code) { return code.number() >> 3U; }
+constexpr unsigned joined_readers(Code code) { return code.number() >> 3U & 7U; }
+constexpr unsigned joined_writers(Code code) { return code.number() >> 6U; }
 
 /// A ping by its payload, which says who asks, and by whether its response channel is past.
 constexpr unsigned of_ping(unsigned payload, unsigned age) { return payload << 1U | age; }

@@ -51,12 +51,11 @@ TEST(Mutants, R1JoinsThatAreCountedBefore) {
   expect_caught("R1 broken by the transport", search("WW", how), "two owners");
 }
 
-TEST(Mutants, R1ReadersThatAreCountedAfterwards) {
-  // A reader who comes in between makes up for the writer.
+TEST(Mutants, R1ReadersThatAreCountedBefore) {
   Circumstances how = calm;
-  expect_nothing("WRR", how, {});
-  how.roster_in_two_steps = true;
-  expect_caught("R1 broken by the transport, for readers", search("WRR", how), "an owner beside a reader");
+  expect_nothing("WR", how, {});
+  how.join_in_two_steps = true;
+  expect_caught("R1 broken by the transport, for readers", search("WR", how), "an owner beside a reader");
 }
 
 TEST(Mutants, R2HoldersThatAnswerPending) {

@@ -106,7 +106,10 @@ class Narrator {
       case Kind::grant:
         out << " to " << grant_to(code) << (grant_age(code) == past ? ", an old one" : "");
         break;
-      case Kind::joined: out << ' ' << joined_count(code) << ", readers " << joined_listed(code); break;
+      case Kind::joined:
+        out << ' ' << joined_count(code) << ", readers " << joined_readers(code) << ", writers "
+            << joined_writers(code);
+        break;
       case Kind::delivered:
       case Kind::pinged:
       case Kind::counted:

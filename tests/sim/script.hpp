@@ -89,9 +89,9 @@ class Script {
     switch (happening.kind()) {
       case Kind::opened: told.event = event::Opened{}; return;
       case Kind::joined:
-        told.event = number == 0
-                         ? event::Joined{}
-                         : event::Joined{std::size_t{joined_count(happening)}, joined_listed(happening)};
+        told.event = number == 0 ? event::Joined{}
+                                 : event::Joined{std::size_t{joined_count(happening)},
+                                                 joined_readers(happening), joined_writers(happening)};
         return;
       case Kind::listening:
         told.event = event::Listening{number == present ? own : foreign_channel(who, past)};

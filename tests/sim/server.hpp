@@ -30,19 +30,25 @@ class Server : protected Scene<Participant> {
     return count;
   }
 
-  /// Of those, the readers who counted themselves as such. To a writer's join that makes no difference.
-  [[nodiscard]] unsigned listed() const {
+  /// Of those, who is on the roster of that kind.
+  [[nodiscard]] unsigned subscribers(LockMode kind) const {
     unsigned count = 0;
     for (unsigned who = 0; who < cast_.size(); ++who) {
-      if (cast_.request(who).mode == LockMode::exclusive) continue;
+      if (cast_.request(who).mode != kind) continue;
       const Player& one = world_->players[who];
       count += (one.ear.counted ? 1U : 0U) + (one.ghost.counted ? 1U : 0U);
     }
     return count;
   }
 
+  /// What the server counts where `who` joins. Rosters make no difference to a writer.
+  [[nodiscard]] unsigned count_with(unsigned who, unsigned newcomers) const {
+    if (cast_.request(who).mode == LockMode::exclusive) return of_joined(subscribers() + newcomers);
+    return of_joined(subscribers() + newcomers, subscribers(LockMode::shared) + newcomers,
+                     subscribers(LockMode::exclusive));
+  }
+
   void serve(unsigned who, Ear& ear, Queue<8>* news) {
-    const bool reads = cast_.request(who).mode == LockMode::shared;
     const Code command = ear.in.front();
     ear.in.pop();
     const auto tell = [&](Code code) {
@@ -51,17 +57,11 @@ class Server : protected Scene<Participant> {
     const auto hears = command.number() == present ? Ear::Hears::present_channel : Ear::Hears::past_channel;
     switch (command.kind()) {
       case Kind::join:
-        if (how_.join_in_two_steps) {
-          return put_first(ear.in, {Kind::tally, of_joined(subscribers() + 1, reads ? listed() + 1 : 0)});
-        }
+        if (how_.join_in_two_steps) return put_first(ear.in, {Kind::tally, count_with(who, 1)});
         ear.counted = true;
         ear.hears = hears;
-        if (how_.roster_in_two_steps) return put_first(ear.in, {Kind::tally, of_joined(subscribers(), 0)});
-        return tell({Kind::joined, how_.join_counts ? of_joined(subscribers(), reads ? listed() : 0) : 0});
+        return tell({Kind::joined, how_.join_counts ? count_with(who, 0) : 0});
       case Kind::tally:
-        if (how_.roster_in_two_steps) {
-          return tell({Kind::joined, of_joined(joined_count(command), reads ? listed() : 0)});
-        }
         ear.counted = true;
         ear.hears = Ear::Hears::present_channel;
         return tell({Kind::joined, command.number()});

@@ -104,7 +104,7 @@ enum class Flaw {
   no_open,
   no_close,
   no_join,
-  join_without_roster,
+  join_without_rosters,
   no_listen,
   no_leave,
   no_ping,
@@ -141,9 +141,10 @@ struct ArchetypeLine {
   void open() requires(flaw != Flaw::no_open) {}
   void close() requires(flaw != Flaw::no_close) {}
   void join(const std::string&, const std::string&,
-            const std::string&) requires(flaw == Flaw::join_without_roster) {}
+            const std::string&) requires(flaw == Flaw::join_without_rosters) {}
   void join(const std::string&, const std::string&, const std::string&,
-            const std::string&) requires(flaw != Flaw::no_join && flaw != Flaw::join_without_roster) {}
+            const core::action::Rosters&) requires(flaw != Flaw::no_join &&
+                                                   flaw != Flaw::join_without_rosters) {}
   void listen(const std::string&) requires(flaw != Flaw::no_listen) {}
   void leave(const std::vector<core::action::Note>&) requires(flaw != Flaw::no_leave) {}
   void ping(const std::string&, const std::string&, const std::string&) requires(flaw != Flaw::no_ping) {}

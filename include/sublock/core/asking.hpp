@@ -22,9 +22,10 @@ class Asking : public Attempt {
 
   // --- from inside -------------------------------------------------------------------------------
 
-  /// We read, and so does everybody else who was counted: what each would answer is known.
+  /// We read, and so does everybody else who was counted: what each would answer is known. No writer is there
+  /// either, in whose place somebody might stand who subscribed to the roster by hand.
   [[nodiscard]] bool is_among_readers(const event::Joined& joined) const {
-    return request_.mode == LockMode::shared && joined.count == joined.listed;
+    return request_.mode == LockMode::shared && joined.count == joined.own_kind && joined.other_kind == 0;
   }
 
   /// Asks once more, on a response channel of its own (R5).

@@ -154,10 +154,10 @@ class Attempt {
     inbox_.clear();
     response_channel_ = fresh_response_channel();
     phase_ = Phase::joining;
-    const bool reads = request_.mode == LockMode::shared;
+    action::Rosters rosters{roster(identity_.channel, request_.mode), {}};
+    if (request_.mode == LockMode::shared) rosters.other = roster(identity_.channel, LockMode::exclusive);
     out.emplace_back(action::Join{identity_.channel, response_channel_,
-                                  client_name(identity_.channel, identity_.holder_id),
-                                  reads ? roster(identity_.channel) : ""});
+                                  client_name(identity_.channel, identity_.holder_id), std::move(rosters)});
   }
 
   [[nodiscard]] Holder describe_self(HolderMode told, Instant now) const {

@@ -30,8 +30,9 @@ struct Joined {
   /// Subscribers of the lock channel at that very moment, ourselves included (R1). Empty where the
   /// server can't count in the same step; the participant then always probes.
   std::optional<std::size_t> count;
-  /// And those of the roster, where there is one.
-  std::size_t listed = 0;
+  /// And those of the rosters, where both are named.
+  std::size_t own_kind = 0;
+  std::size_t other_kind = 0;
 };
 
 /// The ear hears `channel`, in place of the response channel before it.
@@ -133,12 +134,21 @@ struct Close {
   friend bool operator==(const Close&, const Close&) = default;
 };
 
+/// Channels by which the server knows readers from writers. One is subscribed to besides, empty for none; and
+/// both are counted, where the other is not empty.
+struct Rosters {
+  std::string own;
+  std::string other;
+
+  friend bool operator==(const Rosters&, const Rosters&) = default;
+};
+
 /// In one transaction: name the ear, subscribe all channels, count (R1). Answered by Joined.
 struct Join {
   std::string channel;
   std::string response_channel;
   std::string client_name;
-  std::string roster = {};  ///< where readers are counted; empty for writers
+  Rosters rosters = {};
 
   friend bool operator==(const Join&, const Join&) = default;
 };

@@ -129,11 +129,13 @@ inline void check_label(std::string_view label) {
   return std::string(channel).append("-").append(holder_id);
 }
 
-/// What every reader of ours subscribes to beside the channel itself, so that the server can tell whether
-/// others than readers are there. As long as a response channel, for one ACL pattern to cover both; its digits
-/// spell words, so that nobody's lock is called that.
-[[nodiscard]] inline std::string roster(std::string_view channel) {
-  return std::string(channel).append("-7375626c6f636b20726561646572732e");
+/// What every reader, or every writer, subscribes to beside the channel itself, so that the server can tell
+/// whether others than readers are there. As long as a response channel, for one ACL pattern to cover all; its
+/// digits spell words, so that nobody's lock is called that.
+[[nodiscard]] inline std::string roster(std::string_view channel, LockMode mode) {
+  const bool reads = mode == LockMode::shared;
+  return std::string(channel).append(reads ? "-7375626c6f636b20726561646572732e"
+                                           : "-7375626c6f636b20777269746572732e");
 }
 
 /// The key that counts the fencing tokens of a channel.

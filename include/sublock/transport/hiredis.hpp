@@ -112,8 +112,8 @@ class HiredisTransport::Line {
   }
 
   void join(std::string_view channel, std::string_view response_channel, std::string_view client_name,
-            std::string_view roster = {}) {
-    if (usable()) state_->ear->join(channel, response_channel, client_name, roster);
+            const core::action::Rosters& rosters = {}) {
+    if (usable()) state_->ear->join(channel, response_channel, client_name, rosters);
   }
 
   void listen(std::string_view channel) {

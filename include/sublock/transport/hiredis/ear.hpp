@@ -60,9 +60,9 @@ class Ear final : public Link {
   }
 
   void join(std::string_view channel, std::string_view response_channel, std::string_view client_name,
-            std::string_view roster) {
+            const core::action::Rosters& rosters) {
     if (join_) return;
-    join_ = std::make_unique<Join>(channel, response_channel, client_name, roster);
+    join_ = std::make_unique<Join>(channel, response_channel, client_name, rosters);
     try_join(private_channel_.has_value());
     subscribed_ = true;
     private_channel_ = std::string(response_channel);
@@ -226,7 +226,7 @@ class Ear final : public Link {
   }
 
   void complete_join() {
-    const core::event::Joined joined{join_->count(), join_->listed()};
+    const core::event::Joined joined = join_->joined();
     join_.reset();
     vouched_ = true;
     tell(joined);

@@ -4,6 +4,7 @@
 // Joining as one exchange: which commands make a participant heard and counted in one step, and what
 // their answers amount to. Pure: bytes out, replies in, an outcome.
 
+#include <sublock/core/event.hpp>
 #include <sublock/error.hpp>
 #include <sublock/transport/hiredis/reply.hpp>
 
@@ -39,10 +40,12 @@ class Join {
     nonsense,       ///< no Redis answers like that
   };
 
-  /// `roster` may be empty.
   Join(std::string_view channel, std::string_view response_channel, std::string_view client_name,
-       std::string_view roster)
-      : channel_(channel), response_channel_(response_channel), client_name_(client_name), roster_(roster) {}
+       core::action::Rosters rosters)
+      : channel_(channel),
+        response_channel_(response_channel),
+        client_name_(client_name),
+        rosters_(std::move(rosters)) {}
 
   /// Appends the commands of one try and starts to expect their answers. With `vouch`, an empty message
   /// that nobody hears proves that this user may publish: one who may not could never answer a ping.
@@ -53,8 +56,7 @@ class Join {
     plainly_ = plainly;
     multi_refused_ = subscribe_refused_ = channel_refused_ = response_channel_refused_ = false;
     executed_ = plainly;
-    count_.reset();
-    listed_ = 0;
+    joined_ = {};
     if (!plainly) add(bytes, Step::multi, {"MULTI"});
     if (vouch) add(bytes, Step::publish, {"PUBLISH", response_channel_, ""});
     add(bytes, Step::name, {"CLIENT", "SETNAME", client_name_});
@@ -62,11 +64,11 @@ class Join {
     add(bytes, Step::subscribe, {"SUBSCRIBE", channel_});
     add(bytes, Step::subscribe_response, {"SUBSCRIBE", response_channel_});
     if (plainly) return;
-    if (roster_.empty()) {
+    if (!rosters_.own.empty()) add(bytes, Step::subscribe_roster, {"SUBSCRIBE", rosters_.own});
+    if (rosters_.other.empty()) {
       add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_});
     } else {
-      add(bytes, Step::subscribe_roster, {"SUBSCRIBE", roster_});
-      add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_, roster_});
+      add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_, rosters_.own, rosters_.other});
     }
     add(bytes, Step::exec, {"EXEC"});
   }
@@ -96,10 +98,8 @@ class Join {
   /// Whether a refused join may have left something subscribed.
   [[nodiscard]] bool left_traces() const noexcept { return executed_ || multi_refused_; }
 
-  /// Subscribers of the channel; empty after a plain join.
-  [[nodiscard]] std::optional<std::size_t> count() const noexcept { return count_; }
-  /// And of the roster, if there is one.
-  [[nodiscard]] std::size_t listed() const noexcept { return listed_; }
+  /// Who was counted; nobody after a plain join.
+  [[nodiscard]] const core::event::Joined& joined() const noexcept { return joined_; }
 
   /// Why it was refused: the first of the errors, naming every channel that is off limits.
   [[nodiscard]] Failure failure(const std::string& where) const {
@@ -152,7 +152,7 @@ class Join {
       case Step::name: return is_status(reply, "OK");
       case Step::subscribe: return confirms(reply, channel_);
       case Step::subscribe_response: return confirms(reply, response_channel_);
-      case Step::subscribe_roster: return confirms(reply, roster_);
+      case Step::subscribe_roster: return confirms(reply, rosters_.own);
       case Step::count: return take_count(reply);
       case Step::multi:
       case Step::exec: break;
@@ -161,12 +161,14 @@ class Join {
   }
 
   [[nodiscard]] bool take_count(const redisReply& reply) {
-    const bool lists = !roster_.empty();
-    const long long count = subscribers_in(reply, lists ? 2 : 1);
-    const long long listed = lists ? subscribers_in(reply, 2, 1) : 1;
-    if (count < 1 || listed < 1) return false;  // we are one
-    count_ = static_cast<std::size_t>(count);
-    if (lists) listed_ = static_cast<std::size_t>(listed);
+    const bool knows_kinds = !rosters_.other.empty();
+    const std::size_t channels = knows_kinds ? 3 : 1;
+    const long long count = subscribers_in(reply, channels);
+    const long long own_kind = knows_kinds ? subscribers_in(reply, channels, 1) : 0;
+    const long long other_kind = knows_kinds ? subscribers_in(reply, channels, 2) : 0;
+    if (count < 1 || own_kind < (knows_kinds ? 1 : 0) || other_kind < 0) return false;  // we are one
+    joined_ = {static_cast<std::size_t>(count), static_cast<std::size_t>(own_kind),
+               static_cast<std::size_t>(other_kind)};
     return true;
   }
 
@@ -192,7 +194,7 @@ class Join {
   std::string channel_;
   std::string response_channel_;
   std::string client_name_;
-  std::string roster_;
+  core::action::Rosters rosters_;
   std::vector<Step> steps_;
   std::size_t next_ = 0;
   bool plainly_ = false;
@@ -203,8 +205,7 @@ class Join {
   bool response_channel_refused_ = false;
   std::string error_;
   Step error_step_ = Step::exec;
-  std::optional<std::size_t> count_;
-  std::size_t listed_ = 0;
+  core::event::Joined joined_;
 };
 
 }  // namespace sublock::hiredis

@@ -39,14 +39,14 @@ class Line {
   void close() { world_->close(process_, state_); }
 
   void join(const std::string& channel, const std::string& response_channel, const std::string& client_name,
-            const std::string& roster = {}) {
+            const core::action::Rosters& rosters = {}) {
     if (!usable()) return;
     Request request{.verb = core::Verb::join};
     const std::string inbox = std::exchange(state_->response_channel, response_channel);
     request.commands.reserve(8);
     if (!inbox.empty()) request.commands.push_back("UNSUBSCRIBE");
     request.commands.insert(request.commands.end(), {"MULTI", "CLIENT SETNAME", "SUBSCRIBE", "SUBSCRIBE"});
-    if (!roster.empty()) request.commands.push_back("SUBSCRIBE");
+    if (!rosters.own.empty()) request.commands.push_back("SUBSCRIBE");
     request.commands.insert(request.commands.end(), {"PUBSUB NUMSUB", "EXEC"});
     request.run = [=](Server& server, Socket& ear) -> core::Event {
       if (!inbox.empty()) server.unsubscribe(ear, inbox);
@@ -62,9 +62,10 @@ class Line {
       server.subscribe(ear, channel);
       server.subscribe(ear, response_channel);
       if (!server.subscribe_in_multi) return core::event::Joined{};
-      if (roster.empty()) return core::event::Joined{server.subscribers(channel)};
-      server.subscribe(ear, roster);
-      return core::event::Joined{server.subscribers(channel), server.subscribers(roster)};
+      if (!rosters.own.empty()) server.subscribe(ear, rosters.own);
+      if (rosters.other.empty()) return core::event::Joined{server.subscribers(channel)};
+      return core::event::Joined{server.subscribers(channel), server.subscribers(rosters.own),
+                                 server.subscribers(rosters.other)};
     };
     state_->subscribed = true;
     world_->ask(*state_->ear, state_, std::move(request));

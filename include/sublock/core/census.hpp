@@ -42,7 +42,7 @@ class Census {
       forged_ = true;
       return;
     }
-    const auto [place, is_new] = answers_.try_emplace(answer.holder_id, answer);
+    const auto [place, is_new] = answers_.try_emplace(answer.holder_id, std::move(answer));  // moved if new
     if (!is_new && place->second != answer) place->second.mode = HolderMode::exclusive;
   }
 

@@ -34,9 +34,9 @@ class ChannelNames : public Cases {
     RedisLock holder(name, options());
     holder.acquire();
     EXPECT_EQ(server.subscribers(name), 1);
-    // The channel and the response channel, and nothing cut short or expanded.
+    // The channel, the response channel and the roster, and nothing cut short or expanded.
     const auto channels = server.command({"PUBSUB", "CHANNELS"});
-    EXPECT_EQ(channels.size(), 2 * name.size() + "\n-"s.size() + 32);
+    EXPECT_EQ(channels.size(), 3 * name.size() + 2 * ("\n-"s.size() + 32));
     RedisLock other(name, options());
     EXPECT_FALSE(other.try_lock());
     EXPECT_TRUE(holder.release());

@@ -322,5 +322,23 @@ TEST_F(Fence, AnOwnerOnTheWaySaysSoAndKnowsWhoComesNext) {
   EXPECT_EQ(talk.release(), (Said{action::Ping{"L", "L-a", encode(Grant{third, "L-a", {}})}}));
 }
 
+TEST(Line, IsForgottenWithTheAttemptThatWasToldOfIt) {
+  Conversation talk;
+  talk.joins_beside(1);
+  talk.reached(2);
+  talk.hears_answer(holding(from(first, HolderMode::exclusive)));
+  talk.concludes();
+  talk.hears(event::Left{});
+  talk.hears_in_inbox(encode(Hint{HintKind::next, {"w" + third + ":3600000"}}));
+  talk.cancel();
+  talk.hears(event::Joined{2});
+  talk.hears(event::Left{});
+  ASSERT_EQ(talk.phase(), Phase::idle);
+  talk.acquire();
+  talk.hears(event::Joined{1});
+  ASSERT_TRUE(talk.participant().holds());
+  EXPECT_TRUE(talk.participant().succession().empty());
+}
+
 }  // namespace
 }  // namespace sublock::core

@@ -74,7 +74,7 @@ TEST_F(HiredisWire, NothingIsConnectedBeforeALineOpens) { EXPECT_EQ(relay.accept
 TEST_F(HiredisWire, OpeningTakesTwoConnectionsAndAGreetingOnEach) {
   ASSERT_TRUE(process.answered<event::Opened>([](auto& line) { line.open(); }));
   const auto traffic = relay.take();
-  EXPECT_EQ(commands_in(traffic.to_server), "HELLO 2\nHELLO 2\n");
+  EXPECT_EQ(commands_in(traffic.to_server), "HELLO 2\nHELLO 2\nMULTI\nEXEC\n");
   EXPECT_EQ(traffic.writes_of_client, 2u);
   EXPECT_EQ(relay.accepted(), 2u);
 }
@@ -88,8 +88,24 @@ TEST_F(HiredisWire, LoginAndDatabaseGoWithTheGreeting) {
   const auto traffic = relay.take();
   EXPECT_EQ(traffic.writes_of_client, 2u);
   const std::string commands = commands_in(traffic.to_server);
-  EXPECT_EQ(commands.size(), std::string("AUTH anna pw\nHELLO 2\nAUTH anna pw\nHELLO 2\nSELECT 3\n").size());
+  EXPECT_EQ(commands.size(),
+            std::string("AUTH anna pw\nHELLO 2\nMULTI\nEXEC\nAUTH anna pw\nHELLO 2\nSELECT 3\n").size());
   EXPECT_THAT(commands, ::testing::HasSubstr("AUTH anna pw\nHELLO 2\nSELECT 3\n"));
+}
+
+TEST_F(HiredisWire, WhoMayNotTransactIsOnNoRoster) {
+  // What he asks for is done in part, perhaps: on a roster but not on the channel, he would stand in for another.
+  redis.command({"ACL", "SETUSER", "anna", "on", ">pw", "~*", "&*", "+@all", "-multi"});
+  auto own = HiredisTransport::make({.url = "redis://anna:pw@127.0.0.1:" + std::to_string(relay.port())});
+  Process caller(own);
+  ASSERT_TRUE(caller.answered<event::Opened>([](auto& line) { line.open(); }));
+  relay.take();
+  ASSERT_TRUE(caller.answered<event::Refused>([](auto& line) {
+    line.join("lock", response, "lock-lock-anna", {"its-readers", "its-writers"});
+  }));
+  const std::string commands = commands_in(relay.take().to_server);
+  EXPECT_THAT(commands, ::testing::HasSubstr("SUBSCRIBE lock"));
+  EXPECT_THAT(commands, ::testing::Not(::testing::HasSubstr("its-readers")));
 }
 
 TEST_F(HiredisWire, AFreshJoinProvesThatItsUserMayPublish) {

@@ -31,6 +31,7 @@ class Participant : public Hold {
   /// Starts an attempt. Only while idle.
   void acquire(const Request& request, Instant now, Actions& out) {
     prepare(request, now);
+    line_.clear();
     succession_ = Succession(identity_.channel);
     start_try(out);
   }

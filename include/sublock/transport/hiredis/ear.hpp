@@ -127,7 +127,7 @@ class Ear final : public Link {
       append(bytes, {"UNSUBSCRIBE"});
       await(What::unsubscribed_all);
     }
-    join_->begin(bytes, !vouched_, traits_.refuses_subscribe_in_multi);
+    join_->begin(bytes, !vouched_, traits_.refuses_subscribe_in_multi, transacts());
     for (std::size_t left = join_->steps(); left > 0; --left) await(What::join);
     send(std::move(bytes));
   }
@@ -163,7 +163,7 @@ class Ear final : public Link {
     send(std::move(bytes));
   }
 
-  [[nodiscard]] bool selects_database() const noexcept override { return false; }
+  [[nodiscard]] bool hears() const noexcept override { return true; }
   [[nodiscard]] bool awaits_nothing() const override { return clean(); }
 
   void on_reply(const redisReply& reply, core::Instant) override {

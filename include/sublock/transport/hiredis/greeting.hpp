@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The first words on a connection, in one write: log in, ask who is there, choose a database. Pure:
-// bytes out, replies in, a verdict.
+// The first words on a connection, in one write: log in, ask who is there, choose a database, or try a
+// transaction. Pure: bytes out, replies in, a verdict.
 
 #include <sublock/error.hpp>
 #include <sublock/transport/hiredis/dial.hpp>
@@ -19,7 +19,8 @@ namespace sublock::hiredis {
 class Greeting {
  public:
   Greeting() = default;
-  Greeting(const Settings& settings, bool selects_database) : where_(settings.where) {
+  /// Of a connection that is to hear, or to speak.
+  Greeting(const Settings& settings, bool hears) : where_(settings.where) {
     const Endpoint& endpoint = settings.endpoint;
     if (endpoint.password && endpoint.user.empty()) {
       append(bytes_, {"AUTH", *endpoint.password});
@@ -30,7 +31,12 @@ class Greeting {
     }
     append(bytes_, {"HELLO", "2"});
     steps_.push_back("HELLO");
-    if (selects_database && endpoint.database != 0) {
+    if (hears) {
+      for (const std::string_view word : {"MULTI", "EXEC"}) {
+        append(bytes_, {word});
+        steps_.push_back(word);
+      }
+    } else if (endpoint.database != 0) {
       append(bytes_, {"SELECT", std::to_string(endpoint.database)});
       steps_.push_back("SELECT");
     }
@@ -38,6 +44,9 @@ class Greeting {
 
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool done() const noexcept { return steps_.empty(); }
+
+  /// What is said between MULTI and EXEC is done as one, or not at all.
+  [[nodiscard]] bool transacts() const noexcept { return transacts_; }
 
   /// What is wrong with the server or with us, if anything.
   [[nodiscard]] std::optional<Failure> take(const redisReply& reply) {
@@ -47,10 +56,15 @@ class Greeting {
       const std::string_view error = text_of(reply);
       // A server before 6.0 doesn't know HELLO, and a user may lack it: then its role stays unknown.
       if (step == "HELLO" && (is_unknown_command(error) || error.starts_with("NOPERM"))) return {};
+      // One who may MULTI but not EXEC would be stuck there.
+      if (step == "MULTI" || (step == "EXEC" && !(transacts_ && error.starts_with("NOPERM")))) {
+        transacts_ = false;
+        return {};
+      }
       return refusal(where_, step, error);
     }
     if (step == "HELLO") return take_hello(reply);
-    if (is_status(reply, "OK")) return {};
+    if (is_status(reply, "OK") || (step == "EXEC" && is_array(reply, 0))) return {};
     return nonsense(step);
   }
 
@@ -85,6 +99,7 @@ class Greeting {
 
   std::string where_;
   std::string bytes_;
+  bool transacts_ = true;
   std::deque<std::string_view> steps_;
 };
 

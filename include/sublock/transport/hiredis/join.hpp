@@ -48,12 +48,15 @@ class Join {
         rosters_(std::move(rosters)) {}
 
   /// Appends the commands of one try and starts to expect their answers. With `vouch`, an empty message
-  /// that nobody hears proves that this user may publish: one who may not could never answer a ping.
-  void begin(std::string& bytes, bool vouch, bool plainly) {
+  /// that nobody hears proves that this user may publish: one who may not could never answer a ping. Without
+  /// `transacts`, what should be one step may be done in part, and nobody may be on a roster but not on the
+  /// channel.
+  void begin(std::string& bytes, bool vouch, bool plainly, bool transacts) {
     steps_.clear();
     next_ = 0;
     error_.clear();
     plainly_ = plainly;
+    listed_ = transacts && !rosters_.own.empty();
     multi_refused_ = subscribe_refused_ = channel_refused_ = response_channel_refused_ = false;
     executed_ = plainly;
     joined_ = {};
@@ -64,11 +67,11 @@ class Join {
     add(bytes, Step::subscribe, {"SUBSCRIBE", channel_});
     add(bytes, Step::subscribe_response, {"SUBSCRIBE", response_channel_});
     if (plainly) return;
-    if (!rosters_.own.empty()) add(bytes, Step::subscribe_roster, {"SUBSCRIBE", rosters_.own});
-    if (rosters_.other.empty()) {
-      add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_});
-    } else {
+    if (listed_) add(bytes, Step::subscribe_roster, {"SUBSCRIBE", rosters_.own});
+    if (knows_kinds()) {
       add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_, rosters_.own, rosters_.other});
+    } else {
+      add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_});
     }
     add(bytes, Step::exec, {"EXEC"});
   }
@@ -131,6 +134,7 @@ class Join {
     steps_.push_back(step);
   }
 
+  [[nodiscard]] bool knows_kinds() const noexcept { return listed_ && !rosters_.other.empty(); }
   [[nodiscard]] bool has_error() const noexcept { return !error_.empty(); }
 
   void note(Step step, std::string_view error) {
@@ -161,12 +165,11 @@ class Join {
   }
 
   [[nodiscard]] bool take_count(const redisReply& reply) {
-    const bool knows_kinds = !rosters_.other.empty();
-    const std::size_t channels = knows_kinds ? 3 : 1;
+    const std::size_t channels = knows_kinds() ? 3 : 1;
     const long long count = subscribers_in(reply, channels);
-    const long long own_kind = knows_kinds ? subscribers_in(reply, channels, 1) : 0;
-    const long long other_kind = knows_kinds ? subscribers_in(reply, channels, 2) : 0;
-    if (count < 1 || own_kind < (knows_kinds ? 1 : 0) || other_kind < 0) return false;  // we are one
+    const long long own_kind = knows_kinds() ? subscribers_in(reply, channels, 1) : 0;
+    const long long other_kind = knows_kinds() ? subscribers_in(reply, channels, 2) : 0;
+    if (count < 1 || own_kind < (knows_kinds() ? 1 : 0) || other_kind < 0) return false;  // we are one
     joined_ = {static_cast<std::size_t>(count), static_cast<std::size_t>(own_kind),
                static_cast<std::size_t>(other_kind)};
     return true;
@@ -198,6 +201,7 @@ class Join {
   std::vector<Step> steps_;
   std::size_t next_ = 0;
   bool plainly_ = false;
+  bool listed_ = false;  // on the roster
   bool executed_ = false;
   bool multi_refused_ = false;
   bool subscribe_refused_ = false;

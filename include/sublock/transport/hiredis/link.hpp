@@ -152,7 +152,8 @@ class Link : public std::enable_shared_from_this<Link> {
   virtual void on_broken(const Failure& failure, bool was_ready) = 0;
   /// Send a PING and expect its answer.
   virtual void ask_for_sign_of_life() = 0;
-  [[nodiscard]] virtual bool selects_database() const noexcept = 0;
+  [[nodiscard]] virtual bool hears() const noexcept = 0;
+  [[nodiscard]] bool transacts() const noexcept { return transacts_; }
   /// Nothing has been asked, and nothing may come unasked.
   [[nodiscard]] virtual bool awaits_nothing() const = 0;
 
@@ -226,7 +227,7 @@ class Link : public std::enable_shared_from_this<Link> {
       return false;
     }
     stage_ = Stage::greeting;
-    greeting_ = std::make_unique<Greeting>(settings_, selects_database());
+    greeting_ = std::make_unique<Greeting>(settings_, hears());
     heard_at_ = now;
     poller_.hasten(deadline_);
     unsent_ = greeting_->bytes();
@@ -338,6 +339,7 @@ class Link : public std::enable_shared_from_this<Link> {
     if (const auto failure = greeting_->take(reply)) return fail(*failure);
     if (!greeting_->done()) return;
     stage_ = Stage::ready;
+    transacts_ = greeting_->transacts();
     greeting_.reset();
     Addresses().swap(addresses_);
     poller_.hasten(due());
@@ -355,6 +357,7 @@ class Link : public std::enable_shared_from_this<Link> {
   Sleeper* lease_ = nullptr;
   Reader reader_;                       // while a reply is half read
   std::unique_ptr<Greeting> greeting_;  // until it is over
+  bool transacts_ = true;               // as the greeting has found
 
   std::string unsent_;
   std::size_t sent_ = 0;         // bytes at the front of unsent_ that are not unsent any more

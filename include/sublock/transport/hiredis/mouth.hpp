@@ -179,7 +179,7 @@ class Mouth final : public Link {
 
   void ask_for_sign_of_life() override { transmit({{}, 0, Request::sign_of_life()}); }
 
-  [[nodiscard]] bool selects_database() const noexcept override { return true; }
+  [[nodiscard]] bool hears() const noexcept override { return false; }
   [[nodiscard]] bool awaits_nothing() const override { return !awaits_answers(); }
 
   Delivery& delivery_;

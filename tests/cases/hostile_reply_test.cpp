@@ -24,16 +24,19 @@ class HostileReply : public Cases, public ::testing::WithParamInterface<std::tup
 TEST_P(HostileReply, IsAnOwnerAndNoMore) {
   const auto& [answer, mode] = GetParam();
   const double wait = within(scaled(0.3, 2.0));
-  const std::vector<std::string> words = {"wait=" + std::to_string(wait), "hold=0.1", mode};
+  // Ten megabytes take their time where everything is watched; nobody is to lose patience with them.
+  const double patience = scaled(U, 5 * U);
+  const std::vector<std::string> words = {"wait=" + std::to_string(wait), "hold=0.1", mode,
+                                          "U=" + std::to_string(patience)};
   auto peer = std::make_unique<FakePeer>(server.port(), "hr", FakePeer::Script{.answers = {answer.bytes}});
   auto other = drive("hr", words);
-  expect_after_try(other, " FAILED (busy|protocol) ", 0, wait + U + 0.5);
+  expect_after_try(other, " FAILED (busy|protocol) ", 0, wait + patience + 0.5);
   EXPECT_EQ(other.exit_status(), 1) << other.transcript();
   EXPECT_EQ(server.subscribers("hr"), 1);
 
-  auto object =
-      drive_anywhere("hr", {words[0], words[1], mode, "loop", "port=" + std::to_string(server.port())});
-  expect_after_try(object, " FAILED (busy|protocol) ", 0, wait + U + 0.5);
+  auto object = drive_anywhere(
+      "hr", {words[0], words[1], mode, words[3], "loop", "port=" + std::to_string(server.port())});
+  expect_after_try(object, " FAILED (busy|protocol) ", 0, wait + patience + 0.5);
   EXPECT_EQ(count(object, "GOT"), 0) << object.transcript();
   EXPECT_TRUE(peer->connected());
   EXPECT_GT(peer->answered(), 0u);

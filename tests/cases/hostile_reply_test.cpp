@@ -25,7 +25,7 @@ TEST_P(HostileReply, IsAnOwnerAndNoMore) {
   const auto& [answer, mode] = GetParam();
   const double wait = within(scaled(0.3, 2.0));
   // Ten megabytes take their time where everything is watched; nobody is to lose patience with them.
-  const double patience = scaled(U, 5 * U);
+  const double patience = within(U);
   const std::vector<std::string> words = {"wait=" + std::to_string(wait), "hold=0.1", mode,
                                           "U=" + std::to_string(patience)};
   auto peer = std::make_unique<FakePeer>(server.port(), "hr", FakePeer::Script{.answers = {answer.bytes}});

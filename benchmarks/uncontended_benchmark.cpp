@@ -45,16 +45,18 @@ class SameBytes {
     redis_.append({"CLIENT", "SETNAME", "bench-lock-" + id});
     redis_.append({"SUBSCRIBE", "bench"});
     redis_.append({"SUBSCRIBE", "bench-" + id});
+    redis_.append({"SUBSCRIBE", roster_});
     redis_.append({"PUBSUB", "NUMSUB", "bench"});
     redis_.append({"EXEC"});
-    for (int replies = 6; replies > 0; --replies) redis_.reply();
+    for (int replies = 7; replies > 0; --replies) redis_.reply();
     redis_.append({"UNSUBSCRIBE"});
     redis_.append({"CLIENT", "SETNAME", ""});
-    for (int replies = 3; replies > 0; --replies) redis_.reply();
+    for (int replies = 4; replies > 0; --replies) redis_.reply();
   }
 
  private:
   Plain redis_;
+  const std::string roster_ = sublock::core::roster("bench", sublock::LockMode::exclusive);
 };
 
 struct Scene {

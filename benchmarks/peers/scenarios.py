@@ -84,18 +84,21 @@ def contention(start, server, size, contenders=8, hold=1 * MS):
             )
 
 
-def hold_on(got):
-    """A second from then, and some random ms so that nobody's polling is met at the same phase each time."""
-    let_pass(got + SECOND + random.randint(0, 50) * MS - time.monotonic_ns())
+@contextlib.contextmanager
+def held(start):
+    """A holder who got the lock a second ago, and some random ms so that nobody's polling is met at the same
+    phase each time; and a waiter who is blocked."""
+    with start() as holder, start() as waiter:
+        _, got = holder.do('acquire')
+        waiter.say('acquire')
+        let_pass(got + SECOND + random.randint(0, 50) * MS - time.monotonic_ns())
+        yield holder, waiter
 
 
 def killed(start, server, size):
     """From SIGKILL, a second after the holder got the lock, to the return of the waiter's acquire."""
     while True:
-        with start() as holder, start() as waiter:
-            _, got = holder.do('acquire')
-            waiter.say('acquire')
-            hold_on(got)
+        with held(start) as (holder, waiter):
             end = time.monotonic_ns()
             holder.popen.send_signal(signal.SIGKILL)
             _, (_, got) = waiter.hear()
@@ -115,10 +118,7 @@ class Thaw:
 def frozen(start, server, size):
     """The same with SIGSTOP; then the holder is let go on, and asked what it knows."""
     while True:
-        with start() as holder, start() as waiter:
-            _, got = holder.do('acquire')
-            waiter.say('acquire')
-            hold_on(got)
+        with held(start) as (holder, waiter):
             end = time.monotonic_ns()
             holder.freeze()
             if not waiter.answers(size.patience):

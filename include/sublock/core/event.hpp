@@ -136,6 +136,9 @@ struct Close {
 
 /// Channels by which the server knows readers from writers. One is subscribed to besides, empty for none; and
 /// both are counted, where the other is not empty.
+///
+/// A transport may leave them out, and tell of zeros: then everybody is asked. But nobody may ever be on a roster
+/// who is not on the lock's channel, for he would stand in for one who is.
 struct Rosters {
   std::string own;
   std::string other;

@@ -77,12 +77,12 @@ class BasicRedisLock {
   /// drops the connection instead. True if the lock was held until now; false if it had been lost, was
   /// not held, or nobody confirmed.
   bool release() noexcept {
-    auto session = tenancy_.take_back();
+    auto session = claim().take_back();
     if (!session) return false;
     const bool kept = session->release(options().unavailable_timeout);
     tenancy_.had_company(session->inspect([](const auto& participant) { return participant.had_company(); }));
     session.reset();
-    tenancy_.end(false);
+    claim().end(false);
     return kept;
   }
 
@@ -160,23 +160,15 @@ class BasicRedisLock {
 
   /// Acquired, not released, not known to be lost, and not in doubt: after the process stood still
   /// (SIGSTOP, suspend, a stopped VM) it is false until a check of the channel has come back. No network.
-  [[nodiscard]] bool held() const { return tenancy_.standing() == Errc{}; }
+  [[nodiscard]] bool held() const { return claim().standing() == Errc{}; }
 
   /// The last hold was lost. Stays true after release, until the next acquire. No network, no lock.
-  [[nodiscard]] bool lost() const noexcept { return tenancy_.notice().lost() || tenancy_.inherited(); }
+  [[nodiscard]] bool lost() const noexcept { return claim().lost(); }
 
   /// Returns if `held()`. Throws LockLost with the cause if it was lost, Errc::doubtful while a check is
   /// under way (ask again in a moment), Errc::not_held if it was never taken. No network.
   void ensure_held() const {
-    if (tenancy_.inherited()) throw LockLost(text_of("the lock stayed with the parent process of a fork"));
-    if (const auto error = tenancy_.notice().error()) throw *error;
-    const Errc state = tenancy_.standing();
-    if (state == Errc{}) return;
-    if (state == Errc::doubtful) {
-      throw LockError({Errc::doubtful, text_of("the process stood still, and the channel is being checked; "
-                                               "ask again in a moment")});
-    }
-    throw LockError({Errc::not_held, text_of("the lock is not held: acquire it first")});
+    claim().ensure_held("the process stood still, and the channel is being checked; ask again in a moment");
   }
 
   /// The token drawn for the present hold: greater than that of every exclusive hold before it which drew
@@ -184,7 +176,7 @@ class BasicRedisLock {
   /// have not noticed their loss yet. Throws Errc::usage without `fencing`, Errc::not_held.
   [[nodiscard]] std::int64_t fence_token() const {
     if (!options().fencing) throw LockError({Errc::usage, text_of("this lock draws no tokens: set fencing")});
-    const auto session = tenancy_.inherited() ? nullptr : tenancy_.session();
+    const auto session = claim().inherited() ? nullptr : claim().session();
     std::optional<std::int64_t> token;  // none while it is only on its way
     if (session) token = session->inspect([](const auto& participant) { return participant.fence_token(); });
     if (!token) throw LockError({Errc::not_held, text_of("no token: the lock is not held")});
@@ -192,7 +184,7 @@ class BasicRedisLock {
   }
 
   /// Stopped when the hold is lost, not when it is released. Belongs to the present hold, or the last.
-  [[nodiscard]] std::stop_token stop_token() const { return tenancy_.notice().token(); }
+  [[nodiscard]] std::stop_token stop_token() const { return claim().notice().token(); }
 
   // --- who is there? ---------------------------------------------------------------------------------
 
@@ -240,14 +232,14 @@ class BasicRedisLock {
 
   /// What this object answers to a ping now.
   [[nodiscard]] HolderMode mode() const {
-    const auto session = tenancy_.session();
+    const auto session = claim().session();
     if (session) return session->inspect([](const auto& participant) { return participant.mode(); });
     return options().mode == LockMode::shared ? HolderMode::shared : HolderMode::pending;
   }
 
   /// First in line while readers drain, or the exclusive holder.
   [[nodiscard]] bool writer_elected() const {
-    const auto session = tenancy_.session();
+    const auto session = claim().session();
     return session && session->inspect([](const auto& participant) { return participant.elected(); });
   }
 
@@ -257,10 +249,10 @@ class BasicRedisLock {
   [[nodiscard]] std::string legacy_client_name() const { return core::legacy_client_name(channel()); }
 
   /// The connection: the caller's, or the lock's own while it has one, or null.
-  [[nodiscard]] std::shared_ptr<Transport> connection() const { return tenancy_.connection(); }
+  [[nodiscard]] std::shared_ptr<Transport> connection() const { return claim().connection(); }
 
  private:
-  using HeldSession = Session<Transport, Election, Reaper, Clock>;
+  using HeldSession = typename Tenancy<Transport, Election, Reaper, Clock>::HeldSession;
   using Asker = Inquiry<Transport, Clock>;
 
   struct Releaser {
@@ -290,22 +282,23 @@ class BasicRedisLock {
     const std::shared_ptr<HeldSession> session = tenancy_.begin();
     typename HeldSession::Outcome outcome;
     try {
-      tenancy_.notice().arm();
+      claim().notice().arm();
       outcome = session->acquire(request(how), how.stop);
     } catch (...) {
-      tenancy_.end(false);
+      claim().end(false);
       throw;
     }
     const bool held = outcome.result == core::Result::acquired;
-    tenancy_.end(held);
+    claim().end(held);
     if (options().on_warning) {
       for (const std::string& warning : outcome.warnings) options().on_warning(text_of(warning));
     }
     if (held) return {true, {}, {}};
-    if (outcome.result != core::Result::busy) return {false, explain_failure(channel(), outcome.failure), {}};
+    auto& report = outcome.report;
+    if (outcome.result != core::Result::busy) return {false, explain_failure(channel(), report.failure), {}};
     return {false,
-            {Errc::busy, explain_busy(channel(), outcome.blockers, outcome.trouble, outcome.strangers)},
-            std::move(outcome.blockers)};
+            {Errc::busy, explain_busy(channel(), report.blockers, report.trouble, report.strangers)},
+            std::move(report.blockers)};
   }
 
   [[nodiscard]] core::Request request(const AcquireOptions& how) const {
@@ -328,6 +321,8 @@ class BasicRedisLock {
   }
 
   [[nodiscard]] const Options& options() const noexcept { return tenancy_.options(); }
+  [[nodiscard]] auto& claim() noexcept { return tenancy_.claim(); }
+  [[nodiscard]] const auto& claim() const noexcept { return tenancy_.claim(); }
 
   [[nodiscard]] std::string text_of(const std::string& what) const { return about(channel(), what); }
 

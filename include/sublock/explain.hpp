@@ -5,6 +5,7 @@
 
 #include <sublock/core/census.hpp>
 #include <sublock/core/printable.hpp>
+#include <sublock/core/request.hpp>
 #include <sublock/error.hpp>
 
 #include <sstream>
@@ -37,9 +38,20 @@ template <class Transport>
 
 }  // namespace detail
 
+/// Whom a sentence is about.
+[[nodiscard]] inline std::string about(std::string_view channel) {
+  return "channel " + detail::quoted(channel);
+}
+
 /// What every sentence about a lock begins with.
 [[nodiscard]] inline std::string about(std::string_view channel, const std::string& what) {
-  return "channel " + detail::quoted(channel) + ": " + what;
+  return about(channel) + ": " + what;
+}
+
+/// "the lock on channel 'x' was lost by holder 3f…: the connection broke; others may hold it now"
+[[nodiscard]] inline std::string explain_loss(const core::Identity& self, const std::string& why) {
+  return "the lock on channel '" + core::printable(self.channel) + "' was lost by holder " + self.holder_id +
+         ": " + why + "; others may hold it now";
 }
 
 /// "the lock on channel 'x' is held: exclusive 3f… (host web-3, pid 812, label "importer", for 4200 ms)"

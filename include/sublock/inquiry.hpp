@@ -10,7 +10,6 @@
 #include <sublock/core/roll_call.hpp>
 #include <sublock/perform.hpp>
 #include <sublock/policies.hpp>
-#include <sublock/session.hpp>
 
 #include <chrono>
 #include <memory>
@@ -62,7 +61,7 @@ class Inquiry final : private core::Listener {
   }
 
   void perform() {
-    sublock::perform(actions_, line_, [](const std::string&) {});
+    sublock::perform(actions_, line_, clock_, [](const std::string&) {});
   }
 
   std::shared_ptr<Transport> transport_;  // outlives the lock on its mutex

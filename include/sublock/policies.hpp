@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The four policy concepts, each under its two tables: what a model must have, and what it may leave
+// The policy concepts, each under its two tables: what a model must have, and what it may leave
 // out. The sentence behind a requirement is what the compiler prints when it is missing. Laws that no
 // concept can state are in tests/laws, one suite for each concept: run your own model through it.
 
@@ -26,6 +26,7 @@ using core::Candidate;
 using core::Connection;
 using core::Duration;
 using core::Instant;
+using core::WallTime;
 
 /// # Clock: how late is it?
 ///
@@ -34,13 +35,19 @@ using core::Instant;
 /// | `now()`      | never  | the present on the steady clock's scale; never goes back; any thread |
 /// | copyable     |        | a copy is a handle on the same clock                                 |
 ///
-/// May leave out: a default constructor; the lock is then given a clock in its options.
+/// May leave out: a default constructor; the lock is then given a clock in its options. And
+/// `WallTime wall() const noexcept`, the time of day, which only leases need: see WallClockPolicy.
 /// Not here: waiting. Only a transport can be woken by data, and in simulation only a transport knows
 /// that nothing is coming and time may jump.
 // clang-format off
 template <class T>
 concept ClockPolicy = std::copy_constructible<T> && requires(const T& clock) {
   { clock.now() } noexcept -> std::same_as<Instant>;  // a clock needs `Instant now() const noexcept`
+};
+
+template <class T>
+concept WallClockPolicy = ClockPolicy<T> && requires(const T& clock) {
+  { clock.wall() } noexcept -> std::same_as<WallTime>;  // a clock for leases needs `WallTime wall() const noexcept`
 };
 // clang-format on
 
@@ -188,6 +195,53 @@ concept TransportPolicy = requires(T& transport, const typename T::Options& opti
   { transport.stalled() } noexcept -> std::same_as<bool>;    // a transport needs `bool stalled() const noexcept`
   { transport.foreign() } noexcept -> std::same_as<bool>;    // a transport needs `bool foreign() const noexcept`
   requires LineOf<typename T::Line, T>;                      // a transport's `Line` needs every verb, see LineOf
+};
+// clang-format on
+
+/// # Desk: one lease's share of the mouth, and an ear only while it waits
+///
+/// As for a line, verbs are called with the transport's mutex held, never block, never call the listener before
+/// they return, do nothing on a desk that is not open, and are answered by an event later; those of the mouth in
+/// the order of the calls, and executed in it. A verb whose answer can't be had is Refused with Errc::connect: it
+/// may have been executed, and may still be.
+///
+/// | must                               | answered by       | meaning                                         |
+/// | ---------------------------------- | ----------------- | ----------------------------------------------- |
+/// | `Desk(transport, listener)`        |                   | as for a line                                   |
+/// | `open()`                           | Opened, Lost      | get a mouth; it may break and come back         |
+/// | `close()`                          | nothing, ever     |                                                 |
+/// | `take(key, value, expire)`         | Keyed, Refused    | SET with NX and PX: never a key without a TTL   |
+/// | `extend(key, mark, value, expire)` | Keyed, Refused    | the same where what is stored begins with `mark`, in one step |
+/// | `drop(key, mark)`                  | Keyed, Refused    | DEL where what is stored begins with `mark`, in one step |
+/// | `look(key)`                        | Looked, Refused   |                                                 |
+/// | `hear(key)`                        | Listening, Refused | get an ear, and hear of the key being given back: by `core::lease::release_channel`, and from the server where it tells |
+/// | `deafen()`                         | nothing           | give the ear back                               |
+/// | `increment`, `publish`, `remind`, `wait` |             | as for a line                                   |
+///
+/// May leave out: `attend(bool)`, as a line.
+// clang-format off
+template <class D, class T>
+concept DeskOf = std::constructible_from<D, std::shared_ptr<T>, core::Listener&> &&
+    requires(D& desk, const std::string& text, std::unique_lock<std::mutex>& lock, Duration time, std::stop_token stop) {
+  desk.open();                         // a desk needs `open()`
+  desk.close();                        // a desk needs `close()`
+  desk.take(text, text, time);         // a desk needs `take(key, value, expire)`
+  desk.extend(text, text, text, time); // a desk needs `extend(key, mark, value, expire)`
+  desk.drop(text, text);               // a desk needs `drop(key, mark)`
+  desk.look(text);                     // a desk needs `look(key)`
+  desk.hear(text);                     // a desk needs `hear(key)`
+  desk.deafen();                       // a desk needs `deafen()`
+  desk.increment(text);                // a desk needs `increment(key)`
+  desk.publish(text, text);            // a desk needs `publish(channel, payload)`
+  desk.remind(time);                   // a desk needs `remind(nanoseconds)`
+  desk.wait(lock, time, stop);         // a desk needs `wait(unique_lock<mutex>&, nanoseconds, stop_token)`
+};
+
+/// A transport that leases can use as well: it has a `Desk`.
+template <class T>
+concept LeaseTransportPolicy = TransportPolicy<T> && requires {
+  typename T::Desk;                     // a transport for leases needs `Desk`
+  requires DeskOf<typename T::Desk, T>; // a transport's `Desk` needs every verb, see DeskOf
 };
 // clang-format on
 

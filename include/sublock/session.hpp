@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Where a participant meets a transport: events and time become steps, and steps actions. Knows when
+// Where a player of either protocol meets a transport: events and time become steps, and steps actions. Knows when
 // to wait and for how long, and nothing of what the protocol decides, nor of what users call.
 
 #include <sublock/attendance.hpp>
 #include <sublock/bury.hpp>
-#include <sublock/core/participant.hpp>
-#include <sublock/core/printable.hpp>
+#include <sublock/core/event.hpp>
+#include <sublock/core/request.hpp>
+#include <sublock/explain.hpp>
 #include <sublock/loss_notice.hpp>
 #include <sublock/perform.hpp>
 #include <sublock/policies.hpp>
@@ -23,17 +24,16 @@
 
 namespace sublock {
 
-/// One lock object's place on one connection, for one attempt and the hold after it. `acquire` and
-/// `release` are called once each, by one thread at a time; the keeper may step in between.
-template <TransportPolicy Transport, ElectionPolicy Election, ReaperPolicy Reaper, ClockPolicy Clock>
+/// One lock object's place on one connection, for one attempt and the hold after it: `Line`, on which
+/// `Player`, a state machine, plays its part. `acquire` and `release` are called once each, by one thread at a
+/// time; the keeper may step in between.
+template <class Transport, class Line, class Player, ClockPolicy Clock>
 class Session final : private core::Listener {
  public:
-  using Participant = core::Participant<Election, Reaper, core::rules_of<Election>>;
-
   /// `notice` must outlive the session.
-  Session(std::shared_ptr<Transport> transport, Participant participant, Clock clock, LossNotice& notice)
+  Session(std::shared_ptr<Transport> transport, Player player, Clock clock, LossNotice& notice)
       : transport_(std::move(transport)),
-        participant_(std::move(participant)),
+        player_(std::move(player)),
         clock_(std::move(clock)),
         notice_(notice) {}
 
@@ -54,26 +54,19 @@ class Session final : private core::Listener {
   /// How an attempt ended, copied out of the state that may change once the mutex is free.
   struct Outcome {
     core::Result result = core::Result::none;
-    Failure failure;
-    std::vector<Holder> blockers;  ///< who was in the way at the last look
-    std::string trouble;           ///< what kept the last look from telling
-    std::string strangers;
+    typename Player::Report report;
     std::vector<std::string> warnings;
   };
 
   /// Tries until the request's deadline, plus at most `polite_grace` for leaving the channel.
-  Outcome acquire(const core::Request& request, const std::stop_token& stop) {
+  Outcome acquire(const auto& request, const std::stop_token& stop) {
     std::unique_lock lock(transport_->mutex());
-    line_ = std::make_unique<typename Transport::Line>(transport_, static_cast<core::Listener&>(*this));
-    participant_.acquire(request, clock_.now(), actions_);
-    run(lock, stop, [&] { return polite_limit(request); });
-    const bool holds = participant_.holds() || participant_.result() == core::Result::lost;
+    line_ = std::make_unique<Line>(transport_, static_cast<core::Listener&>(*this));
+    player_.acquire(request, clock_.now(), actions_);
+    run(lock, stop, [&] { return polite_limit(request.deadline); });
+    const bool holds = player_.holds() || player_.result() == core::Result::lost;
     if (!holds) line_.reset();
-    return {holds ? core::Result::acquired : participant_.result(),
-            participant_.failure(),
-            participant_.blockers(),
-            participant_.trouble(),
-            participant_.strangers(),
+    return {holds ? core::Result::acquired : player_.result(), player_.report(),
             std::exchange(warnings_, {})};
   }
 
@@ -81,11 +74,17 @@ class Session final : private core::Listener {
   /// False where the lock had been lost, or where nobody confirmed that it was still ours.
   bool release(Duration at_most) {
     std::unique_lock lock(transport_->mutex());
-    bool kept = participant_.release(clock_.now(), actions_);
+    const bool held = player_.holds();
+    bool kept = player_.release(clock_.now(), actions_);
     if (kept) {
       const Instant limit = core::saturating_add(clock_.now(), at_most);
-      kept = run(lock, {}, [&] { return limit; }) && participant_.result() == core::Result::released;
-      if (!kept) tell_loss("the server did not confirm the release");
+      kept = run(lock, {}, [&] { return limit; }) && player_.result() == core::Result::released;
+    } else {
+      perform();
+    }
+    if (held && !kept) {
+      const std::string& why = player_.failure().text;
+      tell_loss(why.empty() ? "the server did not confirm the release" : why);
     }
     line_.reset();
     return kept;
@@ -94,7 +93,13 @@ class Session final : private core::Listener {
   /// What `look` sees of the participant, under the mutex.
   [[nodiscard]] auto inspect(auto look) const {
     const std::lock_guard lock(transport_->mutex());
-    return look(participant_);
+    return look(player_);
+  }
+
+  /// Held, but it may not be said so.
+  [[nodiscard]] bool doubtful() const {
+    if (transport_->stalled()) return true;
+    return inspect([now = clock_.now()](const Player& player) { return player.doubtful(now); });
   }
 
   [[nodiscard]] const std::shared_ptr<Transport>& transport() const { return transport_; }
@@ -106,44 +111,41 @@ class Session final : private core::Listener {
   static constexpr Duration polite_patience = std::chrono::milliseconds(100);
 
   void on_event(const core::Event& event) override {
-    const bool held = participant_.holds();
-    participant_.on(event, clock_.now(), actions_);
-    if (held && participant_.result() == core::Result::lost) tell_loss(participant_.failure().text);
+    const bool held = player_.holds();
+    player_.on(event, clock_.now(), actions_);
+    if (held && player_.result() == core::Result::lost) tell_loss(player_.failure().text);
     perform();
-    if (participant_.holds()) ask_for_reminder();
+    if (player_.holds()) ask_for_reminder();
   }
 
-  void tell_loss(const std::string& why) {
-    const core::Identity& self = participant_.identity();
-    notice_.tell(LockLost("the lock on channel '" + core::printable(self.channel) + "' was lost by holder " +
-                          self.holder_id + ": " + why + "; others may hold it now"));
-  }
+  void tell_loss(const std::string& why) { notice_.tell(LockLost(explain_loss(player_.identity(), why))); }
 
-  /// Steps until the participant is at rest, holding or idle. False where it had not left the channel by
+  /// Steps until the player is at rest, holding or idle. False where it had not left the channel by
   /// the limit that `limit_of_leaving` gives once the outcome is known; its connection is then dropped.
   bool run(std::unique_lock<std::mutex>& lock, std::stop_token stop, auto limit_of_leaving) {
+    constexpr auto idle = decltype(player_.phase())::idle;
     const Attendance attendance(*line_);
     std::optional<Instant> limit;
     for (;;) {
       perform();
-      if (participant_.holds()) ask_for_reminder();
-      if (participant_.holds() || participant_.phase() == core::Phase::idle) return true;
+      if (player_.holds()) ask_for_reminder();
+      if (player_.holds() || player_.phase() == idle) return true;
       Instant now = clock_.now();
-      if (!participant_.is_trying()) {
+      if (!player_.is_trying()) {
         if (!limit) limit = limit_of_leaving();
         if (now >= *limit) break;
       }
-      line_->wait(lock, time_until(participant_.next_due(), limit, now), stop);
+      line_->wait(lock, time_until(player_.next_due(), limit, now), stop);
       now = clock_.now();
       if (stop.stop_requested()) {
-        participant_.cancel(actions_);
+        player_.cancel(actions_);
         stop = {};  // heard; the rest is waiting for the good-bye
       }
-      participant_.decide(now, actions_);
-      participant_.tick(now, actions_);
-      participant_.decide(now, actions_);
+      player_.decide(now, actions_);
+      player_.tick(now, actions_);
+      player_.decide(now, actions_);
     }
-    participant_.abandon(actions_);
+    player_.abandon(actions_);
     perform();
     return false;
   }
@@ -154,29 +156,30 @@ class Session final : private core::Listener {
     return std::max(next - now, Duration::zero());
   }
 
-  [[nodiscard]] Instant polite_limit(const core::Request& request) const {
+  [[nodiscard]] Instant polite_limit(Instant deadline) const {
     const Instant now = clock_.now();
-    const Instant patient = std::min(core::saturating_add(now, polite_patience), request.deadline);
+    const Instant patient = std::min(core::saturating_add(now, polite_patience), deadline);
     return std::max(patient, core::saturating_add(now, polite_grace));
   }
 
   /// Nobody waits while the lock is held: whatever is due then, the transport must remind us of.
   void ask_for_reminder() {
-    const auto due = participant_.next_due();
+    const auto due = player_.next_due();
     if (due && due != reminder_) line_->remind(std::max(*due - clock_.now(), Duration::zero()));
     reminder_ = due;
   }
 
   void perform() {
-    sublock::perform(actions_, *line_, [this](const std::string& text) { warnings_.push_back(text); });
+    sublock::perform(actions_, *line_, clock_,
+                     [this](const std::string& text) { warnings_.push_back(text); });
   }
 
   std::shared_ptr<Transport> transport_;
-  Participant participant_;
+  Player player_;
   Clock clock_;
   LossNotice& notice_;
-  std::unique_ptr<typename Transport::Line> line_;
-  std::vector<core::Action> actions_;
+  std::unique_ptr<Line> line_;
+  typename Player::Actions actions_;
   std::vector<std::string> warnings_;
   std::optional<Instant> reminder_;
 };

@@ -79,6 +79,8 @@ class Recorder final : public core::Listener {
   static std::string name_of(const core::event::Pinged&) { return "Pinged"; }
   static std::string name_of(const core::event::Counted&) { return "Counted"; }
   static std::string name_of(const core::event::Incremented&) { return "Incremented"; }
+  static std::string name_of(const core::event::Keyed& keyed) { return keyed.done ? "Keyed" : "Not keyed"; }
+  static std::string name_of(const core::event::Looked&) { return "Looked"; }
   static std::string name_of(const core::event::Reminded&) { return "Reminded"; }
   static std::string name_of(const core::event::Doubted&) { return "Doubted"; }
   static std::string name_of(const core::event::Listed&) { return "Listed"; }
@@ -92,9 +94,10 @@ class Recorder final : public core::Listener {
   std::tuple<
       std::vector<core::event::Opened>, std::vector<core::event::Joined>, std::vector<core::event::Listening>,
       std::vector<Text>, std::vector<core::event::Pinged>, std::vector<core::event::Counted>,
-      std::vector<core::event::Incremented>, std::vector<core::event::Reminded>,
-      std::vector<core::event::Doubted>, std::vector<core::event::Listed>, std::vector<core::event::Killed>,
-      std::vector<core::event::Left>, std::vector<core::event::Refused>, std::vector<core::event::Lost>>
+      std::vector<core::event::Incremented>, std::vector<core::event::Keyed>,
+      std::vector<core::event::Looked>, std::vector<core::event::Reminded>, std::vector<core::event::Doubted>,
+      std::vector<core::event::Listed>, std::vector<core::event::Killed>, std::vector<core::event::Left>,
+      std::vector<core::event::Refused>, std::vector<core::event::Lost>>
       events_;
 };
 

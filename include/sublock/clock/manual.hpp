@@ -16,6 +16,9 @@ class ManualClock {
  public:
   [[nodiscard]] Instant now() const noexcept { return Instant(Duration(since_start_->load())); }
 
+  /// As if it had been started in 1970.
+  [[nodiscard]] WallTime wall() const noexcept { return now().time_since_epoch(); }
+
   /// Throws std::invalid_argument for a step back: a steady clock never does that.
   void advance(Duration step) {
     if (step < Duration::zero()) throw std::invalid_argument("a ManualClock can't go back");
@@ -28,6 +31,6 @@ class ManualClock {
       std::make_shared<std::atomic<Duration::rep>>(Duration(std::chrono::hours(1)).count());
 };
 
-static_assert(ClockPolicy<ManualClock>);
+static_assert(WallClockPolicy<ManualClock>);
 
 }  // namespace sublock

@@ -18,7 +18,7 @@
 namespace sublock::core {
 
 /// The verbs a server can refuse or leave unanswered, for the error that says which.
-enum class Verb { join, listen, leave, ping, ask, count, list, kill, increment };
+enum class Verb { join, listen, leave, ping, ask, count, list, kill, increment, take, extend, drop, look };
 
 namespace event {
 
@@ -73,6 +73,19 @@ struct Incremented {
   std::int64_t value = 0;
 };
 
+/// A key was taken, extended or dropped, or was not, since somebody else has it, or nobody any more.
+struct Keyed {
+  Verb verb = Verb::take;
+  bool done = false;
+};
+
+/// What there is under a key.
+struct Looked {
+  std::string type;              ///< as TYPE calls it: "string", "list", …; "none" for no such key
+  std::string value;             ///< the beginning of a string
+  std::optional<Duration> left;  ///< until it expires; empty where it never will
+};
+
 /// The time that Remind asked for is over.
 struct Reminded {};
 
@@ -99,8 +112,9 @@ struct Lost {
 }  // namespace event
 
 using Event = std::variant<event::Opened, event::Joined, event::Listening, event::Message, event::Pinged,
-                           event::Counted, event::Listed, event::Killed, event::Incremented, event::Reminded,
-                           event::Doubted, event::Left, event::Refused, event::Lost>;
+                           event::Counted, event::Listed, event::Killed, event::Incremented, event::Keyed,
+                           event::Looked, event::Reminded, event::Doubted, event::Left, event::Refused,
+                           event::Lost>;
 
 /// Whoever a transport tells of events.
 class Listener {

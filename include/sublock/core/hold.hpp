@@ -21,7 +21,16 @@ namespace sublock::core {
 class Hold : public Asking {
  public:
   /// Holding, but not to be called so until a check has come back.
-  [[nodiscard]] bool doubtful() const { return holds() && !doubt_.empty(); }
+  [[nodiscard]] bool doubtful(Instant = {}) const { return holds() && !doubt_.empty(); }
+
+  /// How it stands with an attempt that has ended.
+  struct Report {
+    Failure failure;
+    std::vector<Holder> blockers;
+    std::string trouble;
+    std::string strangers;
+  };
+  [[nodiscard]] Report report() const { return {failure_, blockers_, trouble_.text, strangers_}; }
   /// Of the present hold, or of the one that was lost; none while it is only on its way.
   [[nodiscard]] std::optional<std::int64_t> fence_token() const {
     return holds() || result_ == Result::lost ? fence_token_ : std::nullopt;

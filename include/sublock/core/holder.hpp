@@ -24,6 +24,8 @@ namespace core {
 /// Every clock of the library counts on the steady clock's scale, so that time is one type.
 using Instant = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::nanoseconds;
+/// Seconds since 1970, by somebody's wall clock. For others to read; nothing here is decided by it.
+using WallTime = std::chrono::duration<double>;
 
 /// `start + wait`, or the end of time where that would overflow.
 [[nodiscard]] constexpr Instant saturating_add(Instant start, Duration wait) noexcept {

@@ -173,6 +173,8 @@ class Participant : public Hold {
     if (check_nonce_.empty() || !rules.token_needs_proof) hold(now, out);
   }
 
+  void handle(const auto&, Instant, Actions&) {}  // what is about keys is not for us
+
   void handle(const event::Reminded&, Instant now, Actions& out) { tick(now, out); }
 
   void handle(const event::Doubted& doubted, Instant now, Actions& out) {
@@ -208,9 +210,7 @@ class Participant : public Hold {
         refusal_ = refused.failure;
         note_silence();
         return step_back(now, out);
-      case Verb::ask:
-      case Verb::count:
-      case Verb::leave: return;
+      default: return;
     }
   }
 

@@ -14,6 +14,7 @@
 #include <sublock/reaper/client_list.hpp>
 #include <sublock/session.hpp>
 #include <sublock/tenancy.hpp>
+#include <sublock/with_lock.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -92,29 +93,8 @@ class BasicRedisLock {
   template <class Work>
   decltype(auto) with(Work&& work, const AcquireOptions& how = {}) {
     acquire(how);
-    const std::unique_ptr<BasicRedisLock, Releaser> guard(this);
-    const auto check = [this] {
-      if (!release()) ensure_held();
-    };
-    const auto run = [&]() -> decltype(auto) {
-      if constexpr (std::invocable<Work, std::stop_token>) {
-        return std::invoke(std::forward<Work>(work), stop_token());
-      } else {
-        return std::invoke(std::forward<Work>(work));
-      }
-    };
-    if constexpr (std::is_void_v<decltype(run())>) {
-      run();
-      check();
-    } else {
-      decltype(auto) result = run();
-      check();
-      if constexpr (std::is_reference_v<decltype(result)>) {
-        return static_cast<decltype(result)>(result);
-      } else {
-        return result;  // moved: it may be of a type that can't be copied
-      }
-    }
+    return detail::with_lock(
+        *this, [](auto* lock) { return lock->release(); }, std::forward<Work>(work));
   }
 
   // --- Lockable, TimedLockable, SharedTimedLockable ------------------------------------------------
@@ -254,10 +234,6 @@ class BasicRedisLock {
  private:
   using HeldSession = typename Tenancy<Transport, Election, Reaper, Clock>::HeldSession;
   using Asker = Inquiry<Transport, Clock>;
-
-  struct Releaser {
-    void operator()(BasicRedisLock* lock) const noexcept { lock->release(); }
-  };
 
   struct Attempt {
     bool held = false;

@@ -76,6 +76,7 @@ class Session final : private core::Listener {
     std::unique_lock lock(transport_->mutex());
     const bool held = player_.holds();
     bool kept = player_.release(clock_.now(), actions_);
+    const bool asked = kept;
     if (kept) {
       const Instant limit = core::saturating_add(clock_.now(), at_most);
       kept = run(lock, {}, [&] { return limit; }) && player_.result() == core::Result::released;
@@ -84,7 +85,8 @@ class Session final : private core::Listener {
     }
     if (held && !kept) {
       const std::string& why = player_.failure().text;
-      tell_loss(why.empty() ? "the server did not confirm the release" : why);
+      const std::string unconfirmed = asked ? "the server did not confirm the release" : "";
+      tell_loss(unconfirmed + (asked && !why.empty() ? ": " : "") + why);
     }
     line_.reset();
     return kept;

@@ -77,6 +77,7 @@ struct Incremented {
 struct Keyed {
   Verb verb = Verb::take;
   bool done = false;
+  bool was_stale = false;  ///< taken from one who ended before he gave the key an expiry
 };
 
 /// What there is under a key.
@@ -111,10 +112,10 @@ struct Lost {
 
 }  // namespace event
 
-using Event = std::variant<event::Opened, event::Joined, event::Listening, event::Message, event::Pinged,
-                           event::Counted, event::Listed, event::Killed, event::Incremented, event::Keyed,
-                           event::Looked, event::Reminded, event::Doubted, event::Left, event::Refused,
-                           event::Lost>;
+using Event =
+    std::variant<event::Opened, event::Joined, event::Listening, event::Message, event::Pinged,
+                 event::Counted, event::Listed, event::Killed, event::Incremented, event::Keyed,
+                 event::Looked, event::Reminded, event::Doubted, event::Left, event::Refused, event::Lost>;
 
 /// Whoever a transport tells of events.
 class Listener {

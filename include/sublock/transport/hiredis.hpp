@@ -7,6 +7,7 @@
 
 #include <sublock/bury.hpp>
 #include <sublock/core/event.hpp>
+#include <sublock/core/lease/value.hpp>
 #include <sublock/error.hpp>
 #include <sublock/policies.hpp>
 #include <sublock/transport/hiredis/connection_options.hpp>
@@ -40,6 +41,7 @@ class HiredisTransport {
  public:
   using Options = ConnectionOptions;
   class Line;
+  class Desk;
 
   /// Throws LockError(usage) for options that make no sense. Neither connects nor blocks.
   [[nodiscard]] static std::shared_ptr<HiredisTransport> make(const Options& options) {
@@ -71,6 +73,8 @@ class HiredisTransport {
   }
 
  private:
+  class Place;
+
   explicit HiredisTransport(const Options& options)
       : generation_(hiredis::ForkGuard::instance().generation()),
         hub_(std::make_shared<hiredis::Hub>(options)),
@@ -81,22 +85,11 @@ class HiredisTransport {
   std::unique_ptr<hiredis::Keeper> keeper_;  // stops before the hub may go
 };
 
-/// One participant's ear, and its share of the mouth. Everything needs the transport's mutex.
-class HiredisTransport::Line {
+/// What a line and a desk have in common. Everything needs the transport's mutex.
+class HiredisTransport::Place {
  public:
-  Line(std::shared_ptr<HiredisTransport> transport, core::Listener& listener)
-      : transport_(std::move(transport)), state_(std::make_shared<hiredis::LineState>(listener)) {}
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-  ~Line() {
-    if (transport_->foreign()) {
-      bury(std::move(state_));
-      bury(std::move(attendance_));
-    } else {
-      attend(false);
-      close();
-    }
-  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
 
   void open() {
     if (transport_->foreign()) return;
@@ -111,54 +104,17 @@ class HiredisTransport::Line {
     if (!transport_->foreign()) hub().close(*state_);
   }
 
-  void join(std::string_view channel, std::string_view response_channel, std::string_view client_name,
-            const core::action::Rosters& rosters = {}) {
-    if (usable()) state_->ear->join(channel, response_channel, client_name, rosters);
-  }
-
-  void listen(std::string_view channel) {
-    if (usable()) state_->ear->listen(channel);
-  }
-
-  void leave(const std::vector<core::action::Note>& notes = {}) {
-    if (usable()) state_->ear->leave(notes);
-  }
-
-  void ping(std::string_view channel, std::string_view response_channel, std::string_view payload) {
-    if (usable()) say(hiredis::Request::ping(channel, response_channel, payload));
-  }
-
-  void ask(std::string_view channel, std::string_view response_channel, std::string_view payload) {
-    if (usable()) state_->ear->ask(channel, response_channel, payload);
-  }
-
   void publish(std::string_view channel, std::string_view payload) {
-    if (usable()) say(hiredis::Request::publish(channel, payload));
+    say(hiredis::Request::publish(channel, payload));
   }
 
-  void count(std::string_view channel) {
-    if (usable()) say(hiredis::Request::count(channel));
-  }
-
-  void list() {
-    if (usable()) say(hiredis::Request::list());
-  }
-
-  void kill(const std::vector<std::int64_t>& ids) {
-    if (!usable()) return;
-    if (ids.empty()) return hub().delivery.later(*state_, core::event::Killed{});
-    say(hiredis::Request::kill(ids));
-  }
-
-  void increment(std::string_view key) {
-    if (usable()) say(hiredis::Request::increment(key));
-  }
+  void increment(std::string_view key) { say(hiredis::Request::increment(key)); }
 
   void remind(Duration delay) {
     if (usable()) hub().remind(*state_, core::saturating_add(SteadyClock().now(), delay));
   }
 
-  /// The calling thread reads the line's connections itself while it waits.
+  /// The calling thread reads the connections itself while it waits.
   void wait(std::unique_lock<std::mutex>& lock, Duration at_most, std::stop_token stop) {
     if (transport_->foreign()) return;
     attendance_ ? attendance_->wait(lock, at_most, stop)
@@ -166,21 +122,118 @@ class HiredisTransport::Line {
   }
 
   /// From now on, and until it is told otherwise, the calling thread keeps the mutex but for its waits, which
-  /// follow one another: it reads the line's connections alone, and spares the keeper the race for them.
+  /// follow one another: it reads the connections alone, and spares the keeper the race for them.
   void attend(bool whether) {
     if (transport_->foreign()) return;
     attendance_.reset();
     if (whether) attendance_ = std::make_unique<hiredis::Waiter>(hub(), *state_);
   }
 
- private:
-  [[nodiscard]] hiredis::Hub& hub() const noexcept { return *transport_->hub_; }
-  [[nodiscard]] bool usable() const noexcept { return !transport_->foreign() && state_->usable; }
-  void say(hiredis::Request request) { hub().mouth->say(state_.get(), std::move(request)); }
+ protected:
+  Place(std::shared_ptr<HiredisTransport> transport, core::Listener& listener, bool deaf)
+      : transport_(std::move(transport)), state_(std::make_shared<hiredis::LineState>(listener)) {
+    state_->deaf = deaf;
+  }
+  ~Place() {
+    if (transport_->foreign()) {
+      bury(std::move(state_));
+      bury(std::move(attendance_));
+    } else {
+      attend(false);
+      close();
+    }
+  }
 
+  [[nodiscard]] hiredis::Hub& hub() const noexcept { return *transport_->hub_; }
+  [[nodiscard]] hiredis::LineState& state() const noexcept { return *state_; }
+  [[nodiscard]] bool usable() const noexcept { return !transport_->foreign() && state_->usable; }
+  void say(hiredis::Request request) {
+    if (usable()) hub().mouth->say(state_.get(), std::move(request));
+  }
+
+ private:
   std::shared_ptr<HiredisTransport> transport_;
   std::shared_ptr<hiredis::LineState> state_;
   std::unique_ptr<hiredis::Waiter> attendance_;
+};
+
+/// One participant's ear, and its share of the mouth. Everything needs the transport's mutex.
+class HiredisTransport::Line : public Place {
+ public:
+  Line(std::shared_ptr<HiredisTransport> transport, core::Listener& listener)
+      : Place(std::move(transport), listener, false) {}
+
+  void join(std::string_view channel, std::string_view response_channel, std::string_view client_name,
+            const core::action::Rosters& rosters = {}) {
+    if (usable()) state().ear->join(channel, response_channel, client_name, rosters);
+  }
+
+  void listen(std::string_view channel) {
+    if (usable()) state().ear->listen(channel);
+  }
+
+  void leave(const std::vector<core::action::Note>& notes = {}) {
+    if (usable()) state().ear->leave(notes);
+  }
+
+  void ping(std::string_view channel, std::string_view response_channel, std::string_view payload) {
+    say(hiredis::Request::ping(channel, response_channel, payload));
+  }
+
+  void ask(std::string_view channel, std::string_view response_channel, std::string_view payload) {
+    if (usable()) state().ear->ask(channel, response_channel, payload);
+  }
+
+  void count(std::string_view channel) { say(hiredis::Request::count(channel)); }
+
+  void list() { say(hiredis::Request::list()); }
+
+  void kill(const std::vector<std::int64_t>& ids) {
+    if (!usable()) return;
+    if (ids.empty()) return hub().delivery.later(state(), core::event::Killed{});
+    say(hiredis::Request::kill(ids));
+  }
+};
+
+/// One lease's share of the mouth, and an ear while it waits. Everything needs the transport's mutex.
+class HiredisTransport::Desk : public Place {
+ public:
+  Desk(std::shared_ptr<HiredisTransport> transport, core::Listener& listener)
+      : Place(std::move(transport), listener, true) {}
+
+  void take(const std::string& key, const std::string& value, Duration expire) {
+    exchange(core::Verb::take, {.key = key, .value = value, .expire = in_milliseconds(expire)});
+  }
+
+  void extend(const std::string& key, const std::string& mark, const std::string& value, Duration expire) {
+    exchange(core::Verb::extend, {key, mark, value, in_milliseconds(expire)});
+  }
+
+  void drop(const std::string& key, const std::string& mark) {
+    exchange(core::Verb::drop, {.key = key, .mark = mark});
+  }
+
+  void look(const std::string& key) { exchange(core::Verb::look, {.key = key}); }
+
+  /// From the server, too, where its notify-keyspace-events has K and g, x or e.
+  void hear(const std::string& key) {
+    if (!usable()) return;
+    const std::string database = std::to_string(hub().settings.endpoint.database);
+    hub().hear(state(), {core::lease::release_channel(key), "__keyspace@" + database + "__:" + key});
+  }
+
+  void deafen() {
+    if (usable()) hub().deafen(state());
+  }
+
+ private:
+  static std::chrono::milliseconds in_milliseconds(Duration span) {
+    return std::chrono::ceil<std::chrono::milliseconds>(span);
+  }
+
+  void exchange(core::Verb verb, hiredis::KeyClaim claim) {
+    if (usable()) say(hiredis::Request::about({verb, std::move(claim), hub().mouth->is_old()}));
+  }
 };
 
 /// A connection that is known to work: connected, authenticated, and to a primary. Blocks until then, at
@@ -212,6 +265,6 @@ class HiredisTransport::Line {
   return connect(ConnectionOptions{.url = std::move(url)});
 }
 
-static_assert(TransportPolicy<HiredisTransport>);
+static_assert(LeaseTransportPolicy<HiredisTransport>);
 
 }  // namespace sublock

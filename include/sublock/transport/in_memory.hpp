@@ -5,6 +5,7 @@
 // a lock can see, takes faults by name, and runs in real time or in virtual time. The one transport that
 // knows a clock: `clock/manual.hpp`, since only it knows when time may jump.
 
+#include <sublock/transport/in_memory/desk.hpp>
 #include <sublock/transport/in_memory/line.hpp>
 #include <sublock/transport/in_memory/world.hpp>
 
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -146,6 +148,26 @@ class InMemoryRedis {
     return change([&](in_memory::World& world) { return world.server.publish(channel, payload); });
   }
 
+  /// SET, as by hand; without `expire` the key stays.
+  void set(const std::string& key, const std::string& value, std::optional<Duration> expire = {}) {
+    change([&](in_memory::World& world) { world.server.keys.set(key, value, expire); });
+  }
+
+  /// DEL; whether there was such a key. Nobody who waits for it is told.
+  bool erase(const std::string& key) {
+    return change([&](in_memory::World& world) { return world.server.keys.erase(key); });
+  }
+
+  /// TYPE, GET and PTTL.
+  [[nodiscard]] core::event::Looked look(const std::string& key) {
+    return change([&](in_memory::World& world) { return world.server.keys.look(key); });
+  }
+
+  /// FLUSHALL, as after a restart of a server that saves nothing.
+  void flush_all() {
+    change([](in_memory::World& world) { world.server.keys.clear(); });
+  }
+
   [[nodiscard]] std::size_t subscribers(std::string_view channel) const {
     const std::lock_guard lock(world_->mutex);
     return world_->server.subscribers(channel);
@@ -236,6 +258,7 @@ class InMemoryRedis {
 class InMemoryTransport {
  public:
   using Line = in_memory::Line;
+  using Desk = in_memory::Desk;
 
   struct Options {
     InMemoryRedis* server = nullptr;  ///< which world; must be alive when `make` is called, no longer
@@ -273,16 +296,18 @@ class InMemoryTransport {
 
  private:
   friend InMemoryRedis;
-  friend in_memory::Line;
+  friend in_memory::Place;
 
   const std::shared_ptr<in_memory::World> world_;
   const std::shared_ptr<in_memory::Process> process_ = std::make_shared<in_memory::Process>();
   const pid_t pid_ = ::getpid();
 };
 
-inline in_memory::Line::Line(const std::shared_ptr<InMemoryTransport>& transport, core::Listener& listener)
+inline in_memory::Place::Place(const std::shared_ptr<InMemoryTransport>& transport, core::Listener& listener,
+                               bool deaf)
     : world_(transport->world_), process_(transport->process_) {
   state_->listener = &listener;
+  state_->deaf = deaf;
   ++process_->lines;
 }
 
@@ -334,6 +359,6 @@ inline void InMemoryRedis::crash(InMemoryTransport& process) {
   });
 }
 
-static_assert(TransportPolicy<InMemoryTransport>);
+static_assert(LeaseTransportPolicy<InMemoryTransport>);
 
 }  // namespace sublock

@@ -96,6 +96,8 @@ class Leaseholder : public Attempt {
     switch (keyed.verb) {
       case Verb::take:
         if (phase_ != Phase::taking) return;
+        if (keyed.was_stale)
+          out.emplace_back(action::Warn{"taken over from one who left it without an expiry"});
         return keyed.done ? begin(now, out) : look(out);
       case Verb::extend: return hear_of_extension(keyed.done, now, out);
       case Verb::drop:
@@ -124,7 +126,7 @@ class Leaseholder : public Attempt {
                                          found.type + "; use another key, or delete it"},
                     out);
     }
-    if (request_.once) return finish(Result::busy, {}, out);
+    if (request_.once || tried_last_) return finish(Result::busy, {}, out);
     // Whoever gave it back before we listened has told nobody: hence one more try once we do.
     if (!std::exchange(hears_, true)) out.emplace_back(action::Hear{identity_.key});
     wait(std::min(dice_.jittered(look_interval), found.left.value_or(look_interval) + tick_of_ttl), now);

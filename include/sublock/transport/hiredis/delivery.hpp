@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -24,13 +25,15 @@ struct LineState : std::enable_shared_from_this<LineState> {
   explicit LineState(core::Listener& whom) : listener(whom) {}
 
   core::Listener& listener;
-  std::shared_ptr<Ear> ear;  // null while not open, or while there is no address to connect to
-  bool open = false;         // from open() to close() or until the ear is lost
-  bool announced = false;    // Opened is told or on its way
-  bool usable = false;       // Opened has been told
-  bool lost = false;         // a Lost is on its way
-  std::uint64_t epoch = 0;   // grows with each close() and each loss: older events are stale
-  std::uint64_t told = 0;    // events, ever
+  std::shared_ptr<Ear> ear;          // null while not open, or while there is no address to connect to
+  bool deaf = false;                 // a desk's: an ear is not needed to be open
+  bool open = false;                 // from open() to close() or until the ear is lost
+  bool announced = false;            // Opened is told or on its way
+  bool usable = false;               // Opened has been told
+  bool lost = false;                 // a Lost is on its way
+  std::uint64_t epoch = 0;           // grows with each close() and each loss: older events are stale
+  std::uint64_t told = 0;            // events, ever
+  std::vector<std::string> to_hear;  // of a desk, once its ear is there
   core::Instant reminder = core::Instant::max();
   std::vector<Sleeper*> sleepers;
 };

@@ -44,18 +44,20 @@ class Ear final : public Link {
 
   /// Fit for another lock: nothing subscribed, nothing outstanding that such a one would have to wait for.
   [[nodiscard]] bool clean() const {
-    return ready() && !subscribed_ && !private_channel_ && !misnamed_ &&
+    return ready() && !subscribed_ && !private_channel_ && !hears_besides_ && !misnamed_ &&
            std::ranges::all_of(awaited_, passes);
   }
 
   /// Makes it clean where that takes no more than to stop listening: nobody counts one who only listens, so
   /// nobody waits for the confirmation either.
   void retire() {
-    if (!ready() || subscribed_ || !private_channel_ || !std::ranges::all_of(awaited_, passes)) return;
+    if (!ready() || subscribed_ || !std::ranges::all_of(awaited_, passes)) return;
+    if (!private_channel_ && !hears_besides_) return;
     std::string bytes;
     append(bytes, {"UNSUBSCRIBE"});
     await(What::retired);
     private_channel_.reset();
+    hears_besides_ = false;
     send(std::move(bytes));
   }
 
@@ -81,6 +83,15 @@ class Ear final : public Link {
     send(std::move(bytes));
   }
 
+  /// One more channel, until it retires. Nobody is told whether it may.
+  void listen_besides(std::string_view channel) {
+    std::string bytes;
+    append(bytes, {"SUBSCRIBE", channel});
+    await(What::listen_besides);
+    hears_besides_ = true;
+    send(std::move(bytes));
+  }
+
   /// In one transaction, for once it hears something, this connection may not publish any more.
   void ask(std::string_view channel, std::string_view response_channel, std::string_view payload) {
     std::string bytes;
@@ -100,6 +111,7 @@ class Ear final : public Link {
   enum class What : std::uint8_t {
     join,
     listen,
+    listen_besides,
     queued,
     asked,
     unsubscribed,
@@ -188,7 +200,7 @@ class Ear final : public Link {
   /// False where the reply makes no sense.
   [[nodiscard]] bool take(const redisReply& reply) {
     const What awaited = awaited_.front();
-    if (awaited == What::unsubscribed_all) {
+    if (awaited == What::unsubscribed_all || awaited == What::retired) {
       if (!is_push(reply, 3, "unsubscribe") || reply.element[2]->type != REDIS_REPLY_INTEGER) return false;
       if (reply.element[2]->integer == 0) awaited_.erase(awaited_.begin());  // one for each channel
       return true;
@@ -200,11 +212,12 @@ class Ear final : public Link {
       case What::queued: return true;  // where it was not, EXEC says so
       case What::asked: return take_asked(reply);
       case What::noted: return is_error(reply) || reply.type == REDIS_REPLY_INTEGER;
-      case What::unsubscribed:
-      case What::retired: return is_push(reply, 3, "unsubscribe");
+      case What::listen_besides: return is_error(reply) || is_push(reply, 3, "subscribe");
+      case What::unsubscribed: return is_push(reply, 3, "unsubscribe");
       case What::left:
       case What::undone: return take_forgotten(awaited, reply);
       case What::pong: return is_error(reply) || is_status(reply, "PONG") || is_push(reply, 2, "pong");
+      case What::retired:
       case What::unsubscribed_all: break;
     }
     return false;
@@ -298,6 +311,7 @@ class Ear final : public Link {
   // What holds once everything sent so far has been answered.
   bool subscribed_ = false;                     // to a lock channel
   std::optional<std::string> private_channel_;  // response channel or inbox
+  bool hears_besides_ = false;                  // other channels
 
   std::vector<What> awaited_;              // in the order of the answers to come
   std::vector<std::string> to_listen_to_;  // one for each listen among them

@@ -8,11 +8,14 @@
 #include <sublock/transport/hiredis/dial.hpp>
 #include <sublock/transport/hiredis/reply.hpp>
 
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sublock::hiredis {
 
@@ -20,7 +23,7 @@ class Greeting {
  public:
   Greeting() = default;
   /// Of a connection that is to hear, or to speak.
-  Greeting(const Settings& settings, bool hears) : where_(settings.where) {
+  Greeting(const Settings& settings, bool hears) : where_(settings.where), hears_(hears) {
     const Endpoint& endpoint = settings.endpoint;
     if (endpoint.password && endpoint.user.empty()) {
       append(bytes_, {"AUTH", *endpoint.password});
@@ -42,11 +45,15 @@ class Greeting {
     }
   }
 
-  [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
+  /// What is to be sent now: at first, and after an answer that gives reason to ask more.
+  [[nodiscard]] std::string take_bytes() { return std::exchange(bytes_, {}); }
   [[nodiscard]] bool done() const noexcept { return steps_.empty(); }
 
   /// What is said between MULTI and EXEC is done as one, or not at all.
   [[nodiscard]] bool transacts() const noexcept { return transacts_; }
+
+  /// A server before 2.6.12, or one that won't say.
+  [[nodiscard]] bool is_old() const noexcept { return is_old_; }
 
   /// What is wrong with the server or with us, if anything.
   [[nodiscard]] std::optional<Failure> take(const redisReply& reply) {
@@ -55,7 +62,12 @@ class Greeting {
     if (is_error(reply)) {
       const std::string_view error = text_of(reply);
       // A server before 6.0 doesn't know HELLO, and a user may lack it: then its role stays unknown.
-      if (step == "HELLO" && (is_unknown_command(error) || error.starts_with("NOPERM"))) return {};
+      if (step == "HELLO" && error.starts_with("NOPERM")) return {};
+      if (step == "HELLO" && is_unknown_command(error)) {
+        ask_for_version();
+        return {};
+      }
+      if (step == "INFO") return {};
       // One who may MULTI but not EXEC would be stuck there.
       if (step == "MULTI" || (step == "EXEC" && !(transacts_ && error.starts_with("NOPERM")))) {
         transacts_ = false;
@@ -64,11 +76,42 @@ class Greeting {
       return refusal(where_, step, error);
     }
     if (step == "HELLO") return take_hello(reply);
+    if (step == "INFO") return take_info(text_of(reply));
     if (is_status(reply, "OK") || (step == "EXEC" && is_array(reply, 0))) return {};
     return nonsense(step);
   }
 
  private:
+  /// Only the mouth does.
+  void ask_for_version() {
+    if (hears_) return;
+    is_old_ = true;
+    append(bytes_, {"INFO"});
+    steps_.push_back("INFO");
+  }
+
+  [[nodiscard]] std::optional<Failure> take_info(std::string_view info) {
+    constexpr std::array<int, 3> sets_with_options{2, 6, 12};
+    const std::string_view version = field_of(info, "redis_version:");
+    std::array<int, 3> parts{};
+    const char* at = version.data();
+    const char* const end = version.data() + version.size();
+    for (int& part : parts) {
+      at = std::from_chars(at, end, part).ptr;
+      if (at != end) ++at;
+    }
+    is_old_ = parts < sets_with_options;
+    if (field_of(info, "role:") == "slave") return wrong_role("a replica", "connect to its primary");
+    return {};
+  }
+
+  static std::string_view field_of(std::string_view info, std::string_view name) {
+    const std::size_t start = info.find(name);
+    if (start == std::string_view::npos) return {};
+    info.remove_prefix(start + name.size());
+    return info.substr(0, info.find('\r'));
+  }
+
   [[nodiscard]] std::optional<Failure> take_hello(const redisReply& reply) const {
     if (reply.type != REDIS_REPLY_ARRAY) return nonsense("HELLO");
     for (std::size_t at = 0; at + 1 < reply.elements; at += 2) {
@@ -99,6 +142,8 @@ class Greeting {
 
   std::string where_;
   std::string bytes_;
+  bool hears_ = false;
+  bool is_old_ = false;
   bool transacts_ = true;
   std::deque<std::string_view> steps_;
 };

@@ -50,34 +50,37 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     if (const std::string why = poller.start(); !why.empty()) {
       return lose(line, {Errc::connect, "can't connect to Redis at " + settings.where + ": " + why});
     }
-    if (!idle_ears_.empty()) {
-      seat(line, std::move(idle_ears_.back()));
-      idle_ears_.pop_back();
-    } else if (has_failed_ && !numeric_) {
-      must_ask_ = true;  // the host may have moved
-    }
+    const bool found = !line.deaf && seat_idle_ear(line);
+    const bool has_all = found || (line.deaf && mouth->ready());
+    if (!has_all && has_failed_ && !numeric_) must_ask_ = true;  // the host may have moved
     connect_line(line);
+  }
+
+  /// Gets a desk an ear for `channels`. Told is only how it goes with the first.
+  void hear(LineState& line, std::vector<std::string> channels) {
+    if (!line.open || line.ear) return;
+    line.to_hear = std::move(channels);
+    if (seat_idle_ear(line)) return tune(line);
+    connect_ear(line, SteadyClock().now());
+  }
+
+  /// A desk needs it no more.
+  void deafen(LineState& line) {
+    line.to_hear.clear();
+    if (line.ear) retire(unseat(line));
   }
 
   /// Drops the ear of `line`; nothing is told any more.
   void close(LineState& line) {
     if (!line.open && !line.lost) return;
-    if (line.ear) {
-      const auto ear = unseat(line);
-      ear->retire();
-      if (ear->clean() && idle_ears_.size() < settings.options.idle_ears_max) {
-        idle_ears_.push_back(ear);
-      } else {
-        ear->close();
-      }
-    }
+    deafen(line);
     forget(line);
     line.lost = false;
     if (lines_.empty() && mouth->closed()) mouth->forget();
   }
 
   [[nodiscard]] bool needs_addresses(const LineState& line) const {
-    return line.open && !line.ear && must_ask_;
+    return line.open && !line.ear && must_ask_ && !line.usable;
   }
   /// One caller asks for all; the others need not block for it.
   [[nodiscard]] bool resolver_is_free() const noexcept { return !resolving_; }
@@ -90,7 +93,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     }
     const auto lines = lines_;
     for (LineState* line : lines) {
-      if (!line->open || line->ear) continue;
+      if (!line->open || line->ear || line->usable) continue;
       if (const auto* failure = std::get_if<Failure>(&answer)) {
         lose(*line, *failure);
       } else {
@@ -189,17 +192,45 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
 
  private:
   void connect_line(LineState& line) {
-    if (!line.ear && must_ask_) return;  // until somebody who waits has asked the resolver
+    if (!line.ear && must_ask_ && !(line.deaf && mouth->ready())) {
+      return;  // until somebody who waits has asked the resolver
+    }
     const core::Instant now = SteadyClock().now();
     mouth->want(now);
     if (!line.open) return;
-    if (!line.ear) {
-      auto ear = std::make_shared<Ear>(poller, settings, spare_reader_, delivery, traits_,
-                                       static_cast<Ear::Owner&>(*this));
-      seat(line, ear);
-      ear->connect(addresses_, now);
-    }
+    if (!line.ear && !line.deaf) connect_ear(line, now);
     announce(line);
+  }
+
+  [[nodiscard]] bool seat_idle_ear(LineState& line) {
+    if (idle_ears_.empty()) return false;
+    seat(line, std::move(idle_ears_.back()));
+    idle_ears_.pop_back();
+    return true;
+  }
+
+  void connect_ear(LineState& line, core::Instant now) {
+    auto ear = std::make_shared<Ear>(poller, settings, spare_reader_, delivery, traits_,
+                                     static_cast<Ear::Owner&>(*this));
+    seat(line, ear);
+    ear->connect(addresses_, now);
+  }
+
+  /// Tells the ear of a desk what to hear.
+  static void tune(LineState& line) {
+    bool first = true;
+    for (const std::string& channel : std::exchange(line.to_hear, {})) {
+      std::exchange(first, false) ? line.ear->listen(channel) : line.ear->listen_besides(channel);
+    }
+  }
+
+  void retire(const std::shared_ptr<Ear>& ear) {
+    ear->retire();
+    if (ear->clean() && idle_ears_.size() < settings.options.idle_ears_max) {
+      idle_ears_.push_back(ear);
+    } else {
+      ear->close();
+    }
   }
 
   void remind_lines(core::Instant now) {
@@ -222,13 +253,15 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
 
   void forget(LineState& line) {
     line.open = line.announced = line.usable = false;
+    line.to_hear.clear();
     line.reminder = core::Instant::max();
     ++line.epoch;
     lines_.erase(&line);
   }
 
   void announce(LineState& line) {
-    if (!line.open || line.announced || !line.ear || !line.ear->ready() || !mouth->ready()) return;
+    const bool hears = line.deaf || (line.ear && line.ear->ready());
+    if (!line.open || line.announced || !hears || !mouth->ready()) return;
     line.announced = true;
     // Waking the keeper for a pooled ear would cost more than all the rest of taking a free lock.
     delivery.with_next_turn(line, core::event::Opened{});
@@ -237,12 +270,20 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   void on_ear_ready() override { announce_all(); }
   void on_mouth_ready() override { announce_all(); }
   void announce_all() {
-    for (LineState* line : lines_) announce(*line);
+    for (LineState* line : lines_) {
+      announce(*line);
+      if (!line->to_hear.empty() && line->ear && line->ear->ready()) tune(*line);
+    }
   }
 
   void on_ear_broken(Ear& ear, const Failure& failure) override {
     if (failure.code == Errc::connect) has_failed_ = true;
-    if (ear.line() != nullptr) return lose(*ear.line(), failure);
+    if (LineState* const line = ear.line()) {
+      if (!line->deaf) return lose(*line, failure);
+      unseat(*line);
+      line->to_hear.clear();
+      return delivery.later(*line, core::event::Refused{core::Verb::listen, failure});
+    }
     std::erase_if(idle_ears_, [&](const auto& idle) { return idle.get() == &ear; });
   }
 
@@ -250,7 +291,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     if (failure.code == Errc::connect) has_failed_ = true;
     const auto lines = lines_;
     for (LineState* line : lines) {
-      if (line->ear && !line->announced) lose(*line, failure);
+      if ((line->ear || line->deaf) && !line->announced) lose(*line, failure);
     }
   }
 

@@ -137,6 +137,8 @@ class Link : public std::enable_shared_from_this<Link> {
   void forget_unwatched() noexcept { left_unwatched_ = false; }
 
   [[nodiscard]] bool ready() const noexcept { return stage_ == Stage::ready; }
+  /// The server is older than 2.6.12, or did not say, as far as a mouth has found.
+  [[nodiscard]] bool is_old() const noexcept { return is_old_; }
   [[nodiscard]] bool closed() const noexcept { return stage_ == Stage::closed; }
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   [[nodiscard]] bool wants_to_write() const noexcept {
@@ -230,7 +232,7 @@ class Link : public std::enable_shared_from_this<Link> {
     greeting_ = std::make_unique<Greeting>(settings_, hears());
     heard_at_ = now;
     poller_.hasten(deadline_);
-    unsent_ = greeting_->bytes();
+    unsent_ = greeting_->take_bytes();
     return true;
   }
 
@@ -337,9 +339,11 @@ class Link : public std::enable_shared_from_this<Link> {
 
   void greet(const redisReply& reply, core::Instant now) {
     if (const auto failure = greeting_->take(reply)) return fail(*failure);
+    if (std::string more = greeting_->take_bytes(); !more.empty()) send(std::move(more));
     if (!greeting_->done()) return;
     stage_ = Stage::ready;
     transacts_ = greeting_->transacts();
+    is_old_ = greeting_->is_old();
     greeting_.reset();
     Addresses().swap(addresses_);
     poller_.hasten(due());
@@ -358,6 +362,7 @@ class Link : public std::enable_shared_from_this<Link> {
   Reader reader_;                       // while a reply is half read
   std::unique_ptr<Greeting> greeting_;  // until it is over
   bool transacts_ = true;               // as the greeting has found
+  bool is_old_ = false;                 // the same
 
   std::string unsent_;
   std::size_t sent_ = 0;         // bytes at the front of unsent_ that are not unsent any more

@@ -59,7 +59,7 @@ class Mouth final : public Link {
   void say(LineState* line, Request request) {
     Said said{line ? line->weak_from_this() : std::weak_ptr<LineState>(), line ? line->epoch : 0,
               std::move(request)};
-    if (ready() && waiting_.empty()) return transmit(std::move(said));
+    if (ready() && waiting_.empty() && !engaged_) return transmit(std::move(said));
     keep(std::move(said));
     give_up_excess();
   }
@@ -95,6 +95,7 @@ class Mouth final : public Link {
 
   void transmit(Said said) {
     if (complaint_ && said.request.verb()) return refuse(said, *std::exchange(complaint_, {}));
+    engaged_ = said.request.excludes_others();
     std::string bytes = said.request.repeatable() ? said.request.bytes() : said.request.take_bytes();
     sent_.push_back(std::move(said));
     send(std::move(bytes));
@@ -108,11 +109,16 @@ class Mouth final : public Link {
 
   void on_ready(core::Instant now) override {
     ready_since_ = now;
+    transmit_waiting();
+    owner_.on_mouth_ready();
+  }
+
+  void transmit_waiting() {
     waiting_bytes_ = 0;
     for (Said& said : std::exchange(waiting_, {})) {
-      ready() ? transmit(std::move(said)) : keep(std::move(said));  // it may break under the weight
+      // It may break under the weight.
+      ready() && !engaged_ ? transmit(std::move(said)) : keep(std::move(said));
     }
-    owner_.on_mouth_ready();
   }
 
   void on_reply(const redisReply& reply, core::Instant) override {
@@ -123,15 +129,21 @@ class Mouth final : public Link {
     }
     Request& request = sent_.front().request;
     if (!request.take(reply)) return fail_protocol("answered with something that no Redis would");
+    if (std::string more = request.next_bytes(); !more.empty()) send(std::move(more));
     if (!request.done()) return;
     const Said said = std::move(sent_.front());
     sent_.pop_front();
     const auto line = said.line.lock();
     if (line && line->epoch == said.epoch && said.request.verb())
       delivery_.now(*line, said.request.event(where()));
+    if (said.request.excludes_others()) {
+      engaged_ = false;
+      transmit_waiting();
+    }
   }
 
   void on_broken(const Failure& failure, bool was_ready) override {
+    engaged_ = false;
     std::deque<Said> unanswered = std::exchange(sent_, {});
     const std::size_t were_sent = unanswered.size();
     std::ranges::move(std::exchange(waiting_, {}), std::back_inserter(unanswered));
@@ -177,7 +189,9 @@ class Mouth final : public Link {
     poller_.hasten(retry_at_);
   }
 
-  void ask_for_sign_of_life() override { transmit({{}, 0, Request::sign_of_life()}); }
+  void ask_for_sign_of_life() override {
+    if (!engaged_) transmit({{}, 0, Request::sign_of_life()});  // else an answer is due anyway
+  }
 
   [[nodiscard]] bool hears() const noexcept override { return false; }
   [[nodiscard]] bool awaits_nothing() const override { return !awaits_answers(); }
@@ -187,6 +201,7 @@ class Mouth final : public Link {
   std::deque<Said> sent_;     // in the order of the answers to come
   std::deque<Said> waiting_;  // for a connection
   std::size_t waiting_bytes_ = 0;
+  bool engaged_ = false;  // in an exchange that nobody may interrupt
   std::optional<Failure> complaint_;
   core::Instant ready_since_;
   core::Instant retry_at_ = core::Instant::max();

@@ -6,10 +6,12 @@
 
 #include <sublock/core/event.hpp>
 #include <sublock/transport/hiredis/client_list_reply.hpp>
+#include <sublock/transport/hiredis/key_exchange.hpp>
 #include <sublock/transport/hiredis/reply.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,6 +68,13 @@ class Request {
     return request;
   }
 
+  [[nodiscard]] static Request about(KeyExchange exchange) {
+    Request request(Kind::exchange, exchange.verb());
+    request.bytes_ = exchange.take_bytes();
+    request.exchange_ = std::make_unique<KeyExchange>(std::move(exchange));
+    return request;
+  }
+
   [[nodiscard]] static Request sign_of_life() {
     Request request(Kind::sign_of_life, {});
     request.add({"PING"});
@@ -92,10 +101,16 @@ class Request {
       case Kind::list: return note_error("CLIENT LIST", reply) || take_list(reply);
       case Kind::kill: return take_kill(reply);
       case Kind::increment: return note_error("INCR", reply) || take_increment(reply);
+      case Kind::exchange: return exchange_->take(reply);
     }
     return false;
   }
-  [[nodiscard]] bool done() const noexcept { return taken_ == replies_; }
+  [[nodiscard]] bool done() const noexcept { return exchange_ ? exchange_->done() : taken_ == replies_; }
+
+  /// Nothing else may be said until it is done.
+  [[nodiscard]] bool excludes_others() const noexcept { return exchange_ && exchange_->excludes_others(); }
+  /// What is to be sent next of it, after an answer; mostly nothing.
+  [[nodiscard]] std::string next_bytes() { return exchange_ ? exchange_->take_bytes() : std::string(); }
 
   /// What to tell once it is done; only where there is a verb.
   [[nodiscard]] core::Event event(const std::string& where) const {
@@ -107,6 +122,7 @@ class Request {
       case Kind::count: return core::event::Counted{count_};
       case Kind::list: return core::event::Listed{connections_};
       case Kind::increment: return core::event::Incremented{value_};
+      case Kind::exchange: return exchange_->event(where);
       case Kind::publish:
       case Kind::sign_of_life:
       case Kind::kill: break;
@@ -115,7 +131,7 @@ class Request {
   }
 
  private:
-  enum class Kind { ping, publish, count, list, kill, increment, sign_of_life };
+  enum class Kind { ping, publish, count, list, kill, increment, exchange, sign_of_life };
 
   Request(Kind kind, std::optional<core::Verb> verb) : kind_(kind), verb_(verb) {}
 
@@ -193,6 +209,7 @@ class Request {
   std::vector<core::Connection> connections_;
   std::string error_;
   std::string_view error_command_;
+  std::unique_ptr<KeyExchange> exchange_;  // for keys
 };
 
 }  // namespace sublock::hiredis

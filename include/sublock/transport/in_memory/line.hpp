@@ -4,7 +4,7 @@
 // The in-memory line: each verb of LineOf as the Redis commands it stands for. Timing, faults and
 // delivery are in world.hpp.
 
-#include <sublock/transport/in_memory/world.hpp>
+#include <sublock/transport/in_memory/place.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -15,28 +15,14 @@
 #include <utility>
 #include <vector>
 
-namespace sublock {
-
-class InMemoryTransport;
-
-namespace in_memory {
+namespace sublock::in_memory {
 
 /// One participant's ear and its share of the process's mouth. See LineOf for every verb; nothing is
-/// said here but what is peculiar to this model. Between open() and Opened a line is not open yet.
-class Line {
+/// said here but what is peculiar to this model.
+class Line : public Place {
  public:
-  Line(const std::shared_ptr<InMemoryTransport>& transport, core::Listener& listener);
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-
-  ~Line() {
-    close();
-    state_->listener = nullptr;
-    if (--process_->lines == 0 && process_->orphaned) world_->end(*process_);
-  }
-
-  void open() { world_->open(process_, state_); }
-  void close() { world_->close(process_, state_); }
+  Line(const std::shared_ptr<InMemoryTransport>& transport, core::Listener& listener)
+      : Place(transport, listener, false) {}
 
   void join(const std::string& channel, const std::string& response_channel, const std::string& client_name,
             const core::action::Rosters& rosters = {}) {
@@ -102,14 +88,12 @@ class Line {
   }
 
   void ping(const std::string& channel, const std::string& response_channel, const std::string& payload) {
-    if (!usable()) return;
-    world_->ask(world_->mouth_of(process_), state_,
-                {.verb = core::Verb::ping,
-                 .commands = {"MULTI", "PUBSUB NUMSUB", "PUBLISH", "EXEC"},
-                 .run = [=](Server& server, Socket&) -> core::Event {
-                   const std::size_t count = server.subscribers(channel);
-                   return core::event::Pinged{response_channel, count, server.publish(channel, payload)};
-                 }});
+    ask_mouth({.verb = core::Verb::ping,
+               .commands = {"MULTI", "PUBSUB NUMSUB", "PUBLISH", "EXEC"},
+               .run = [=](Server& server, Socket&) -> core::Event {
+                 const std::size_t count = server.subscribers(channel);
+                 return core::event::Pinged{response_channel, count, server.publish(channel, payload)};
+               }});
   }
 
   void ask(const std::string& channel, const std::string& response_channel, const std::string& payload) {
@@ -129,74 +113,30 @@ class Line {
                  }});
   }
 
-  void publish(const std::string& channel, const std::string& payload) {
-    if (!usable()) return;
-    world_->send_up(world_->mouth_of(process_),
-                    {.commands = {"PUBLISH"}, .run = [=](Server& server, Socket&) {
-                       server.publish(channel, payload);
-                       return std::optional<core::Event>();
-                     }});
-  }
-
   void count(const std::string& channel) {
-    if (!usable()) return;
-    world_->ask(world_->mouth_of(process_), state_,
-                {.verb = core::Verb::count,
-                 .commands = {"PUBSUB NUMSUB"},
-                 .run = [=](Server& server, Socket&) -> core::Event {
-                   return core::event::Counted{server.subscribers(channel)};
-                 }});
+    ask_mouth({.verb = core::Verb::count,
+               .commands = {"PUBSUB NUMSUB"},
+               .run = [=](Server& server, Socket&) -> core::Event {
+                 return core::event::Counted{server.subscribers(channel)};
+               }});
   }
 
   void list() {
-    if (!usable()) return;
-    world_->ask(
-        world_->mouth_of(process_), state_,
+    ask_mouth(
         {.verb = core::Verb::list,
          .commands = {"CLIENT LIST"},
          .run = [](Server& server, Socket&) -> core::Event { return core::event::Listed{server.list()}; }});
   }
 
-  void increment(const std::string& key) {
-    if (!usable()) return;
-    world_->ask(world_->mouth_of(process_), state_,
-                {.verb = core::Verb::increment,
-                 .commands = {"INCR"},
-                 .run = [=](Server& server, Socket&) -> core::Event {
-                   return core::event::Incremented{++server.counters[key]};
-                 }});
-  }
-
-  void remind(Duration delay) {
-    if (usable()) world_->remind(state_, delay);
-  }
-
   void kill(const std::vector<std::int64_t>& ids) {
-    if (!usable()) return;
-    world_->ask(world_->mouth_of(process_), state_,
-                {.verb = core::Verb::kill,
-                 .commands = std::vector<std::string_view>(ids.size(), "CLIENT KILL"),
-                 .run = [=](Server& server, Socket& mouth) -> core::Event {
-                   core::event::Killed killed;
-                   for (const std::int64_t id : ids) killed.count += server.kill(id, &mouth) ? 1 : 0;
-                   return killed;
-                 }});
+    ask_mouth({.verb = core::Verb::kill,
+               .commands = std::vector<std::string_view>(ids.size(), "CLIENT KILL"),
+               .run = [=](Server& server, Socket& mouth) -> core::Event {
+                 core::event::Killed killed;
+                 for (const std::int64_t id : ids) killed.count += server.kill(id, &mouth) ? 1 : 0;
+                 return killed;
+               }});
   }
-
-  /// Pumps deliveries for every line of the world, and passes the time as the world's pacing has it.
-  /// `at_most` holds in a wedged or crashed process too, where nothing is delivered.
-  void wait(std::unique_lock<std::mutex>& lock, Duration at_most, std::stop_token stop) {
-    const std::shared_ptr<LineState> state = state_;
-    world_->wait(lock, state, at_most, stop);
-  }
-
- private:
-  [[nodiscard]] bool usable() const { return state_->is_open && !process_->crashed; }
-
-  std::shared_ptr<World> world_;
-  std::shared_ptr<Process> process_;
-  std::shared_ptr<LineState> state_ = std::make_shared<LineState>();
 };
 
-}  // namespace in_memory
-}  // namespace sublock
+}  // namespace sublock::in_memory

@@ -2,10 +2,11 @@
 #pragma once
 
 // What a Redis server knows and does, as far as locks need it: clients, names, subscriptions, PUBLISH,
-// PUBSUB NUMSUB, CLIENT LIST and CLIENT KILL. No time, no faults, no listeners: what it sends goes onto
+// PUBSUB NUMSUB, CLIENT LIST and CLIENT KILL. Its keys are in keys.hpp. No time, no faults, no listeners: what it sends goes onto
 // a socket's way down and somebody else delivers it.
 
 #include <sublock/policies.hpp>
+#include <sublock/transport/in_memory/keys.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -109,7 +110,9 @@ class Server {
  public:
   using Send = std::function<void(Socket&, Reply)>;
 
-  explicit Server(Send send) : send_(std::move(send)) {}
+  Server(Send send, std::function<Instant()> now) : keys(std::move(now)), send_(std::move(send)) {}
+
+  Keys keys;
 
   bool stopped = false;
   bool subscribe_in_multi = true;
@@ -193,9 +196,6 @@ class Server {
   }
 
   /// CLIENT LIST TYPE pubsub.
-  /// Keys that were raised by INCR; the only keys it has.
-  std::map<std::string, std::int64_t> counters;
-
   [[nodiscard]] std::vector<core::Connection> list() const {
     std::vector<core::Connection> listed;
     for (const Socket* client : clients_) {

@@ -6,6 +6,7 @@
 // is in line.hpp.
 
 #include <sublock/transport/in_memory/pacing.hpp>
+#include <sublock/transport/in_memory/process.hpp>
 #include <sublock/transport/in_memory/server.hpp>
 
 #include <algorithm>
@@ -24,44 +25,14 @@
 
 namespace sublock::in_memory {
 
-/// What a line is between its verbs. Outlives the line while something is addressed to it.
-struct LineState {
-  core::Listener* listener = nullptr;  ///< null once the line is destroyed: never called again
-  std::uint64_t epoch = 0;             ///< raised by close and loss: nothing of an earlier one is delivered
-  std::uint64_t delivered = 0;         ///< events, over all epochs
-  bool is_open = false;                ///< Opened was delivered, and neither Lost nor close() since
-  bool ear_is_up = false;
-  bool subscribed = false;  ///< as far as the client knows; a subscribed ear never goes to the pool
-  Instant reminder = Instant::max();
-  std::string response_channel;  ///< what listen() replaces
-  std::shared_ptr<Socket> ear;   ///< null: closed
-};
-
-/// One process: what is shared by the lines of one transport.
-struct Process {
-  std::atomic<std::size_t> lines = 0;  ///< alive; atomic, since a line may be made without the mutex
-  bool orphaned = false;               ///< its transport is gone, so the last line closes everything
-  bool crashed = false;
-
-  // Faults.
-  bool partitioned = false;
-  bool held = false;
-  bool wedged = false;
-  Duration delay = Duration::zero();
-
-  bool mouth_is_up = false;
-  std::shared_ptr<Socket> mouth;
-  std::vector<std::shared_ptr<Socket>> pool;        ///< ears that have left everything
-  std::vector<std::shared_ptr<LineState>> opening;  ///< wait for their ear or for the mouth
-};
-
 /// Everything behind an InMemoryRedis. Every member but `mutex` is guarded by it.
 class World {
  public:
   explicit World(std::shared_ptr<Pacing> pacing) : pacing_(std::move(pacing)) {}
 
   std::mutex mutex;
-  Server server{[this](Socket& socket, Reply reply) { send_down(socket, std::move(reply)); }};
+  Server server{[this](Socket& socket, Reply reply) { send_down(socket, std::move(reply)); },
+                [this] { return pacing_->now(); }};
 
   [[nodiscard]] Pacing& pacing() noexcept { return *pacing_; }
 
@@ -143,19 +114,27 @@ class World {
 
   /// Opens are pending until both connections are up, see `settle`.
   void open(const std::shared_ptr<Process>& process, const std::shared_ptr<LineState>& line) {
-    if (line->ear || process->crashed) return;
+    if (line->ear || line->is_open || process->crashed) return;
     process->opening.push_back(line);
-    mouth_of(process);
-    std::erase_if(process->pool, [](const auto& ear) { return ear->phase != Socket::Phase::open; });
-    if (process->pool.empty()) {
-      line->ear = connect(process);
-    } else {
-      line->ear = std::move(process->pool.back());
-      process->pool.pop_back();
-      line->ear->down.push_back({pacing_->now(), true, reply::Connected{}});
-      pacing_->wake(nullptr);
-    }
-    line->ear->line = line;
+    Socket& mouth = mouth_of(process);
+    if (!line->deaf) return give_ear(process, line);
+    desks_.push_back({process, line});
+    if (process->mouth_is_up) reassure(mouth);
+  }
+
+  /// An ear for a desk, and the first thing it says there.
+  void hear(const std::shared_ptr<Process>& process, const std::shared_ptr<LineState>& line,
+            Request request) {
+    if (!line->ear) give_ear(process, line);
+    line->subscribed = true;
+    ask(*line->ear, line, std::move(request));
+  }
+
+  /// A desk needs its ear no more.
+  void deafen(const std::shared_ptr<LineState>& line) {
+    if (!line->ear) return;
+    line->ear_is_up = line->subscribed = false;
+    disconnect(*std::exchange(line->ear, nullptr));
   }
 
   /// Takes the ear from a line, so that nothing of it is heard any more: to the pool if it is clean.
@@ -220,12 +199,35 @@ class World {
   }
 
  private:
+  struct Seated {
+    std::shared_ptr<Process> process;
+    std::shared_ptr<LineState> line;
+  };
+
   struct Step {
     std::shared_ptr<Socket> socket = nullptr;
     bool up = false;
     Instant due = Instant::max();
     std::shared_ptr<LineState> line = nullptr;  // to be reminded
   };
+
+  void give_ear(const std::shared_ptr<Process>& process, const std::shared_ptr<LineState>& line) {
+    std::erase_if(process->pool, [](const auto& ear) { return ear->phase != Socket::Phase::open; });
+    if (process->pool.empty()) {
+      line->ear = connect(process);
+    } else {
+      line->ear = std::move(process->pool.back());
+      process->pool.pop_back();
+      reassure(*line->ear);
+    }
+    line->ear->line = line;
+  }
+
+  /// Somebody new learns in the next delivery that the connection stands already.
+  void reassure(Socket& socket) {
+    socket.down.push_back({pacing_->now(), true, reply::Connected{}});
+    pacing_->wake(nullptr);
+  }
 
   static bool can_send(const Socket& socket) {
     return !socket.up.empty() && socket.up.front().sent && (!socket.process || !socket.process->partitioned);
@@ -249,6 +251,10 @@ class World {
       const auto& line = socket->line;
       if (line && line->reminder < next.due && !socket->process->wedged)
         next = {socket, false, line->reminder, line};
+    }
+    for (const Seated& desk : desks_) {
+      if (desk.line->reminder < next.due && !desk.process->wedged)
+        next = {nullptr, false, desk.line->reminder, desk.line};
     }
     return next;
   }
@@ -303,7 +309,7 @@ class World {
   void settle(Process& process) {
     if (!process.mouth_is_up) return;
     for (const auto& line : std::vector(process.opening)) {
-      if (!line->ear_is_up || std::erase(process.opening, line) == 0) continue;
+      if (!(line->ear_is_up || line->deaf) || std::erase(process.opening, line) == 0) continue;
       line->is_open = true;
       tell(line, line->epoch, core::event::Opened{});
     }
@@ -332,6 +338,11 @@ class World {
 
   void lose(const std::shared_ptr<Process>& process, const std::shared_ptr<LineState>& line,
             const Failure& failure) {
+    if (line->deaf && line->is_open) {
+      line->ear_is_up = line->subscribed = false;
+      line->ear = nullptr;
+      return tell(line, line->epoch, core::event::Refused{core::Verb::listen, failure});
+    }
     const auto ear = retire(process, line);
     if (ear && !ear->abandoned) disconnect(*ear);
     tell(line, line->epoch, core::event::Lost{failure});
@@ -347,6 +358,7 @@ class World {
     line->response_channel.clear();
     line->reminder = Instant::max();
     std::erase(process->opening, line);
+    std::erase_if(desks_, [&](const Seated& desk) { return desk.line == line; });
     return std::exchange(line->ear, nullptr);
   }
 
@@ -374,6 +386,7 @@ class World {
 
   std::shared_ptr<Pacing> pacing_;
   std::vector<std::shared_ptr<Socket>> sockets_;
+  std::vector<Seated> desks_;  // the open ones: the others are known by their ears
   std::uint64_t delivered_ = 0;
 };
 

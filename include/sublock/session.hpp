@@ -8,7 +8,7 @@
 #include <sublock/bury.hpp>
 #include <sublock/core/event.hpp>
 #include <sublock/core/request.hpp>
-#include <sublock/explain.hpp>
+#include <sublock/explain_lease.hpp>
 #include <sublock/loss_notice.hpp>
 #include <sublock/perform.hpp>
 #include <sublock/policies.hpp>

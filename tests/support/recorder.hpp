@@ -108,7 +108,7 @@ inline constexpr auto glance = std::chrono::milliseconds(10);
 
 /// One participant's side of a conversation: takes the transport's mutex where it is needed, so the
 /// test doesn't hold it.
-template <TransportPolicy Transport>
+template <TransportPolicy Transport, class Line = typename Transport::Line>
 class Caller {
  public:
   explicit Caller(std::shared_ptr<Transport> transport) : transport_(std::move(transport)) {
@@ -194,7 +194,7 @@ class Caller {
  private:
   std::shared_ptr<Transport> transport_;
   Recorder recorder_;
-  std::optional<typename Transport::Line> line_;
+  std::optional<Line> line_;
 };
 
 }  // namespace sublock::testing

@@ -41,7 +41,7 @@ class Leaseholder : public Attempt {
 
   /// Gives up, if that is not too late.
   void cancel(Actions& out) {
-    if (is_trying()) finish(Result::cancelled, {}, out);
+    if (is_trying()) finish(Result::cancelled, {Errc::cancelled, "the wait was cancelled"}, out);
   }
 
   /// Stops waiting for the server's answers: what it has not heard of expires.

@@ -7,6 +7,7 @@
 #include <sublock/clock/manual.hpp>
 #include <sublock/clock/steady.hpp>
 #include <sublock/election/lowest_id.hpp>
+#include <sublock/getlock_options.hpp>
 #include <sublock/options.hpp>
 #include <sublock/policies.hpp>
 #include <sublock/reaper/client_list.hpp>
@@ -29,6 +30,7 @@ namespace hana = boost::hana;
 
 // A concept can't be passed to a function; a lambda that asks it can.
 constexpr auto is_clock = [](auto type) { return ClockPolicy<typename decltype(type)::type>; };
+constexpr auto is_wall_clock = [](auto type) { return WallClockPolicy<typename decltype(type)::type>; };
 constexpr auto is_election = [](auto type) { return ElectionPolicy<typename decltype(type)::type>; };
 constexpr auto is_reaper = [](auto type) { return ReaperPolicy<typename decltype(type)::type>; };
 constexpr auto is_transport = [](auto type) { return TransportPolicy<typename decltype(type)::type>; };
@@ -53,6 +55,10 @@ constexpr bool no_models(Predicate, auto types) {
 static_assert(all_models(is_clock, hana::tuple_t<MinimalClock, SteadyClock, ManualClock>));
 static_assert(no_models(is_clock, hana::tuple_t<ClockWithoutNow, ClockThatMayThrow, ClockThatIsMovedByAsking,
                                                 ClockOnAnotherScale, ClockThatCannotBeCopied, int>));
+
+static_assert(all_models(is_wall_clock, hana::tuple_t<MinimalWallClock, SteadyClock, ManualClock>));
+static_assert(no_models(is_wall_clock,
+                        hana::tuple_t<MinimalClock, WallClockThatMayThrow, WallClockOnAnotherScale, int>));
 
 static_assert(all_models(is_election, hana::tuple_t<MinimalElection, LowestIdElection>));
 static_assert(no_models(
@@ -86,6 +92,22 @@ static_assert(LineOf<InMemoryTransport::Line, InMemoryTransport>);
 static_assert(!LineOf<ArchetypeLine<Flaw::no_leave>, ArchetypeTransport<Flaw::no_leave>>);
 static_assert(!LineOf<MinimalTransport::Line, InMemoryTransport>);
 
+// And those of a desk, in a transport that is one in all else.
+constexpr bool every_flaw_of_a_desk_is_refused() {
+  constexpr auto flaws = hana::make_range(hana::int_c<static_cast<int>(DeskFlaw::none) + 1>,
+                                          hana::int_c<static_cast<int>(DeskFlaw::end)>);
+  hana::for_each(flaws, [](auto number) {
+    constexpr DeskFlaw flaw = static_cast<DeskFlaw>(decltype(number)::value);
+    static_assert(TransportPolicy<ArchetypeLeaseTransport<flaw>>);
+    static_assert(!LeaseTransportPolicy<ArchetypeLeaseTransport<flaw>>,
+                  "the concept should refuse this flaw");
+  });
+  return true;
+}
+static_assert(every_flaw_of_a_desk_is_refused());
+static_assert(LeaseTransportPolicy<MinimalLeaseTransport> && LeaseTransportPolicy<InMemoryTransport>);
+static_assert(!LeaseTransportPolicy<MinimalTransport>);
+
 // Options ask for models of the four concepts, in their order.
 template <class Transport, class Election, class Reaper, class Clock>
 concept NamesOptions = requires {
@@ -97,6 +119,14 @@ static_assert(!NamesOptions<int, MinimalElection, MinimalReaper, MinimalClock>);
 static_assert(!NamesOptions<MinimalTransport, int, MinimalReaper, MinimalClock>);
 static_assert(!NamesOptions<MinimalTransport, MinimalElection, int, MinimalClock>);
 static_assert(!NamesOptions<MinimalTransport, MinimalElection, MinimalReaper, int>);
+
+template <class Transport, class Clock>
+concept NamesGetlockOptions = requires {
+  typename GetlockOptions<Transport, Clock>;
+};
+static_assert(NamesGetlockOptions<MinimalLeaseTransport, MinimalWallClock>);
+static_assert(!NamesGetlockOptions<MinimalTransport, MinimalWallClock>);
+static_assert(!NamesGetlockOptions<MinimalLeaseTransport, MinimalClock>);
 
 // What costs nothing in a lock object, and what must stay put since others point to it.
 static_assert(std::is_empty_v<SteadyClock> && std::is_empty_v<LowestIdElection>);

@@ -24,6 +24,10 @@ struct MinimalClock {
   [[nodiscard]] Instant now() const noexcept { return {}; }
 };
 
+struct MinimalWallClock : MinimalClock {
+  [[nodiscard]] WallTime wall() const noexcept { return {}; }
+};
+
 struct ClockWithoutNow {};
 struct ClockThatMayThrow {
   [[nodiscard]] Instant now() const { return {}; }
@@ -33,6 +37,12 @@ struct ClockThatIsMovedByAsking {
 };
 struct ClockOnAnotherScale {
   [[nodiscard]] std::chrono::system_clock::time_point now() const noexcept { return {}; }
+};
+struct WallClockThatMayThrow : MinimalClock {
+  [[nodiscard]] WallTime wall() const { return {}; }
+};
+struct WallClockOnAnotherScale : MinimalClock {
+  [[nodiscard]] Instant wall() const noexcept { return {}; }
 };
 struct ClockThatCannotBeCopied : MinimalClock {
   ClockThatCannotBeCopied() = default;
@@ -130,6 +140,29 @@ enum class Flaw {
   end
 };
 
+/// What a desk may lack.
+enum class DeskFlaw {
+  none,
+  no_constructor,
+  no_open,
+  no_close,
+  no_take,
+  take_for_ever,
+  no_extend,
+  extend_unseen,
+  no_drop,
+  drop_unseen,
+  no_look,
+  no_hear,
+  no_deafen,
+  no_increment,
+  no_publish,
+  no_remind,
+  no_wait,
+  no_desk,
+  end
+};
+
 template <Flaw flaw>
 class ArchetypeTransport;
 
@@ -210,5 +243,62 @@ class ArchetypeTransport : public NestedLine<flaw>, public NestedOptions<flaw> {
 };
 
 using MinimalTransport = ArchetypeTransport<Flaw::none>;
+
+// Desks, and transports that leases can use as well.
+
+template <DeskFlaw flaw>
+class ArchetypeLeaseTransport;
+
+template <DeskFlaw flaw>
+struct ArchetypeDesk {
+  using Text = const std::string&;
+
+  ArchetypeDesk(std::shared_ptr<ArchetypeLeaseTransport<flaw>>,
+                core::Listener&) requires(flaw != DeskFlaw::no_constructor) {}
+
+  void open() requires(flaw != DeskFlaw::no_open) {}
+  void close() requires(flaw != DeskFlaw::no_close) {}
+  void take(Text, Text) requires(flaw == DeskFlaw::take_for_ever) {}
+  void take(Text, Text, Duration) requires(flaw != DeskFlaw::no_take && flaw != DeskFlaw::take_for_ever) {}
+  void extend(Text, Text, Duration) requires(flaw == DeskFlaw::extend_unseen) {}
+  void extend(Text, Text, Text,
+              Duration) requires(flaw != DeskFlaw::no_extend && flaw != DeskFlaw::extend_unseen) {}
+  void drop(Text) requires(flaw == DeskFlaw::drop_unseen) {}
+  void drop(Text, Text) requires(flaw != DeskFlaw::no_drop && flaw != DeskFlaw::drop_unseen) {}
+  void look(Text) requires(flaw != DeskFlaw::no_look) {}
+  void hear(Text) requires(flaw != DeskFlaw::no_hear) {}
+  void deafen() requires(flaw != DeskFlaw::no_deafen) {}
+  void increment(Text) requires(flaw != DeskFlaw::no_increment) {}
+  void publish(Text, Text) requires(flaw != DeskFlaw::no_publish) {}
+  void remind(Duration) requires(flaw != DeskFlaw::no_remind) {}
+  void wait(std::unique_lock<std::mutex>&, Duration, std::stop_token) requires(flaw != DeskFlaw::no_wait) {}
+};
+
+template <DeskFlaw flaw>
+struct NestedDesk {
+  using Desk = ArchetypeDesk<flaw>;
+};
+template <>
+struct NestedDesk<DeskFlaw::no_desk> {};
+
+template <DeskFlaw flaw>
+class ArchetypeLeaseTransport : public NestedDesk<flaw> {
+ public:
+  using Options = EasyOptions;
+  struct Line : ArchetypeLine<Flaw::none> {
+    Line(std::shared_ptr<ArchetypeLeaseTransport>, core::Listener& listener)
+        : ArchetypeLine<Flaw::none>(nullptr, listener) {}
+  };
+
+  static std::shared_ptr<ArchetypeLeaseTransport> make(const Options&) { return nullptr; }
+  std::mutex& mutex() { return mutex_; }
+  [[nodiscard]] bool stalled() const noexcept { return false; }
+  [[nodiscard]] bool foreign() const noexcept { return false; }
+
+ private:
+  std::mutex mutex_;
+};
+
+using MinimalLeaseTransport = ArchetypeLeaseTransport<DeskFlaw::none>;
 
 }  // namespace sublock::testing

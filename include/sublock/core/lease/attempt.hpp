@@ -82,6 +82,7 @@ class Attempt {
   static constexpr Duration look_interval = std::chrono::milliseconds(500);
   /// Until what failed is tried once more, at most.
   static constexpr Duration retry_interval = std::chrono::milliseconds(250);
+  static constexpr Duration shortest_retry = std::chrono::milliseconds(10);
   /// How long a last try may take, that begins when the time is over.
   static constexpr Duration last_grace = std::chrono::milliseconds(50);
   /// How long to go on against a server that has never once answered this object.
@@ -171,6 +172,12 @@ class Attempt {
     ++extensions_;
     sent_at_ = now;
     out.emplace_back(action::Extend{identity_.key, mark_, request_.expire});
+  }
+
+  /// The sooner the lease ends, the sooner what failed is tried again.
+  [[nodiscard]] Duration pause_before_retry(Instant now) const {
+    if (phase_ != Phase::holding) return retry_interval;
+    return std::clamp<Duration>((confirmed_until_ - now) / 4, shortest_retry, retry_interval);
   }
 
   void expire(Actions& out) {

@@ -167,7 +167,7 @@ class Leaseholder : public Attempt {
         if (phase_ == Phase::proving && !transient) return finish(Result::failed, refused.failure, out);
         if (phase_ != Phase::proving && phase_ != Phase::holding) return;
         trouble_ = refused.failure;
-        again_ = saturating_add(now, std::min(request_.interval / 4, retry_interval));
+        again_ = saturating_add(now, pause_before_retry(now));
         return;
       case Verb::drop:
         if (phase_ != Phase::dropping) return;

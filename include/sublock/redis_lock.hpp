@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The everyday lock, and the one door to hiredis: everything else of the library does without it.
+// The everyday lock: one of the two doors to hiredis, without which everything else of the library does.
 
 #include <sublock/basic_redis_lock.hpp>
 #include <sublock/transport/hiredis.hpp>

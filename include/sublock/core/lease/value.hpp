@@ -12,6 +12,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -65,7 +66,8 @@ struct Value {
   const std::string& digits = *value->expire_at;
   double seconds = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  const bool whole = error == std::errc{} && end == digits.data() + digits.size();
+  if (!whole || !std::isfinite(seconds)) return std::nullopt;
   return WallTime(seconds);
 }
 

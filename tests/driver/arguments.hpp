@@ -27,8 +27,11 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+enum class Verb { lock, key };
+
 struct Arguments {
-  std::string channel;
+  Verb verb = Verb::lock;
+  std::string name;  ///< of the channel, or the key
   bool shared = false;
   bool try_once = false;
   bool loop = false;
@@ -38,6 +41,9 @@ struct Arguments {
   sublock::Duration hold = sublock::Duration::zero();
   std::optional<sublock::Duration> unavailable_timeout;
   std::optional<sublock::Duration> check_interval;
+  std::optional<sublock::Duration> expire;
+  std::optional<sublock::Duration> interval;
+  sublock::Duration ask_every = sublock::infinite;
   std::string url;
   std::string user;
   std::string password;
@@ -47,8 +53,9 @@ struct Arguments {
 };
 
 inline constexpr std::string_view usage =
-    "sublock-driver lock CHANNEL [shared] [try] [wait=S] [hold=S] [loop] [host=] [port=] [url=] [user=] "
-    "[password=] [U=S] [C=S] [id=HEX] [label=] [overlap=KEY] [fencing] [leaving]";
+    "sublock-driver lock CHANNEL or key KEY; for both [try] [wait=S] [hold=S] [loop] [host=] [port=] [url=] "
+    "[user=] [password=] [U=S] [overlap=KEY] [fencing]; for lock [shared] [C=S] [id=HEX] [label=] [leaving]; "
+    "for key [expire=S] [interval=S] [mine=S]";
 
 /// A decimal number of seconds, zero or more; what no Duration can hold is `infinite`.
 [[nodiscard]] inline sublock::Duration parse_seconds(std::string_view name, const std::string& text) {
@@ -61,7 +68,8 @@ inline constexpr std::string_view usage =
   using Nanoseconds = std::chrono::duration<double, std::nano>;
   const Nanoseconds exact = std::chrono::duration<double>(seconds);
   if (exact >= Nanoseconds(sublock::infinite)) return sublock::infinite;
-  return std::chrono::ceil<sublock::Duration>(exact);
+  const auto nearest = std::chrono::round<sublock::Duration>(exact);
+  return seconds > 0 ? std::max(nearest, sublock::Duration(1)) : nearest;
 }
 
 [[nodiscard]] inline int parse_port(const std::string& text) {
@@ -81,45 +89,63 @@ inline constexpr std::string_view usage =
   return text;
 }
 
+/// Each word, with its equals sign where it has one, and what it does with what stands behind that.
+using Words = std::map<std::string_view, std::function<void(std::string)>>;
+
+[[nodiscard]] inline Words words_for_both(Arguments& into) {
+  return {
+      {"try", [&](auto) { into.try_once = true; }},
+      {"loop", [&](auto) { into.loop = true; }},
+      {"fencing", [&](auto) { into.fencing = true; }},
+      {"wait=", [&](const std::string& text) { into.wait = parse_seconds("wait", text); }},
+      {"hold=", [&](const std::string& text) { into.hold = parse_seconds("hold", text); }},
+      {"U=", [&](const std::string& text) { into.unavailable_timeout = parse_seconds("U", text); }},
+      {"url=", [&](std::string text) { into.url = std::move(text); }},
+      {"user=", [&](std::string text) { into.user = std::move(text); }},
+      {"password=", [&](std::string text) { into.password = std::move(text); }},
+      {"overlap=", [&](std::string text) { into.overlap_key = std::move(text); }},
+  };
+}
+
+[[nodiscard]] inline Words words_for_lock(Arguments& into) {
+  return {
+      {"shared", [&](auto) { into.shared = true; }},
+      {"leaving", [&](auto) { into.say_leaving = true; }},
+      {"C=", [&](const std::string& text) { into.check_interval = parse_seconds("C", text); }},
+      {"id=", [&](std::string text) { into.holder_id = parse_id(std::move(text)); }},
+      {"label=", [&](std::string text) { into.label = std::move(text); }},
+  };
+}
+
+[[nodiscard]] inline Words words_for_key(Arguments& into) {
+  return {
+      {"expire=", [&](const std::string& text) { into.expire = parse_seconds("expire", text); }},
+      {"interval=", [&](const std::string& text) { into.interval = parse_seconds("interval", text); }},
+      {"mine=", [&](const std::string& text) { into.ask_every = parse_seconds("mine", text); }},
+  };
+}
+
 /// What follows the program's name. Throws UsageError.
-[[nodiscard]] inline Arguments parse(std::span<const char* const> words) {
-  if (words.size() < 2 || words[0] != std::string_view("lock")) throw UsageError(std::string(usage));
+[[nodiscard]] inline Arguments parse(std::span<const char* const> given) {
+  static const std::map<std::string_view, Verb> verbs{{"lock", Verb::lock}, {"key", Verb::key}};
+  const auto verb = given.size() < 2 ? verbs.end() : verbs.find(given[0]);
+  if (verb == verbs.end()) throw UsageError(std::string(usage));
   Arguments result;
-  result.channel = words[1];
+  result.verb = verb->second;
+  result.name = given[1];
 
   std::optional<std::string> host;
   std::optional<int> port;
-  const std::map<std::string_view, std::function<void()>> flags{
-      {"shared", [&] { result.shared = true; }},       {"try", [&] { result.try_once = true; }},
-      {"loop", [&] { result.loop = true; }},           {"fencing", [&] { result.fencing = true; }},
-      {"leaving", [&] { result.say_leaving = true; }},
-  };
-  using Setter = std::function<void(std::string)>;
-  const std::map<std::string_view, Setter> settings{
-      {"wait", [&](const std::string& text) { result.wait = parse_seconds("wait", text); }},
-      {"hold", [&](const std::string& text) { result.hold = parse_seconds("hold", text); }},
-      {"U", [&](const std::string& text) { result.unavailable_timeout = parse_seconds("U", text); }},
-      {"C", [&](const std::string& text) { result.check_interval = parse_seconds("C", text); }},
-      {"host", [&](std::string text) { host = std::move(text); }},
-      {"port", [&](const std::string& text) { port = parse_port(text); }},
-      {"url", [&](std::string text) { result.url = std::move(text); }},
-      {"user", [&](std::string text) { result.user = std::move(text); }},
-      {"password", [&](std::string text) { result.password = std::move(text); }},
-      {"id", [&](std::string text) { result.holder_id = parse_id(std::move(text)); }},
-      {"label", [&](std::string text) { result.label = std::move(text); }},
-      {"overlap", [&](std::string text) { result.overlap_key = std::move(text); }},
-  };
-
-  for (const std::string_view word : words.subspan(2)) {
-    const std::size_t equals = word.find('=');
-    if (const auto flag = flags.find(word); flag != flags.end()) {
-      flag->second();
-    } else if (const auto setting = settings.find(word.substr(0, equals));
-               equals != std::string_view::npos && setting != settings.end()) {
-      setting->second(std::string(word.substr(equals + 1)));
-    } else {
+  Words words = words_for_both(result);
+  words.merge(result.verb == Verb::key ? words_for_key(result) : words_for_lock(result));
+  words["host="] = [&](std::string text) { host = std::move(text); };
+  words["port="] = [&](const std::string& text) { port = parse_port(text); };
+  for (const std::string_view word : given.subspan(2)) {
+    const std::size_t end = std::min(word.find('='), word.size() - 1) + 1;
+    const auto known = words.find(word.substr(0, end));
+    if (known == words.end())
       throw UsageError("unknown word '" + std::string(word) + "': " + std::string(usage));
-    }
+    known->second(std::string(word.substr(end)));
   }
 
   if (result.try_once) result.wait = sublock::Duration::zero();

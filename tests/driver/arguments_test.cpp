@@ -25,18 +25,22 @@ Arguments parsed(std::initializer_list<const char*> words) {
 
 TEST(Arguments, HaveDefaults) {
   const Arguments arguments = parsed({"lock", "a"});
-  EXPECT_EQ(arguments.channel, "a");
+  EXPECT_EQ(arguments.name, "a");
   EXPECT_EQ(arguments.wait, seconds(5));
   EXPECT_EQ(arguments.hold, seconds(0));
   EXPECT_EQ(arguments.url, "redis://127.0.0.1:6379");
   EXPECT_FALSE(arguments.shared || arguments.loop || arguments.try_once || arguments.fencing ||
                arguments.say_leaving);
   EXPECT_FALSE(arguments.unavailable_timeout || arguments.check_interval);
+  const Arguments of_key = parsed({"key", "a"});
+  EXPECT_EQ(of_key.wait, seconds(5));
+  EXPECT_EQ(of_key.ask_every, sublock::infinite);
+  EXPECT_FALSE(of_key.expire || of_key.interval);
 }
 
 TEST(Arguments, TakeTheChannelByItsPlaceWhateverItLooksLike) {
   for (const char* const channel : {"", "-lock-x", "a=b", "try", "wait=3", "\x80", "--help"})
-    EXPECT_EQ(parsed({"lock", channel, "shared"}).channel, channel);
+    EXPECT_EQ(parsed({"lock", channel, "shared"}).name, channel);
 }
 
 TEST(Arguments, ReadEveryWord) {
@@ -56,6 +60,41 @@ TEST(Arguments, ReadEveryWord) {
   EXPECT_EQ(arguments.label, "a b");
   EXPECT_EQ(arguments.overlap_key, "in:k");
   EXPECT_EQ(parsed({"lock", "a", "url=unix:///x"}).url, "unix:///x");
+}
+
+TEST(Arguments, ReadTheWordsOfAKey) {
+  const Arguments arguments = parsed({"key", "k", "expire=0.5", "interval=0.1", "mine=0.05", "wait=8",
+                                      "hold=1", "loop", "overlap=in:k", "U=3", "port=7000", "fencing"});
+  EXPECT_EQ(arguments.verb, Verb::key);
+  EXPECT_EQ(arguments.name, "k");
+  EXPECT_EQ(arguments.expire, milliseconds(500));
+  EXPECT_EQ(arguments.interval, milliseconds(100));
+  EXPECT_EQ(arguments.ask_every, milliseconds(50));
+  EXPECT_EQ(arguments.wait, seconds(8));
+  EXPECT_EQ(arguments.url, "redis://127.0.0.1:7000");
+  EXPECT_TRUE(arguments.loop && arguments.fencing);
+}
+
+TEST(Arguments, RefuseTheWordsOfTheOtherKind) {
+  for (const char* const text :
+       {"shared", "leaving", "C=1", "id=0123456789abcdef0123456789abcdef", "label=x"}) {
+    EXPECT_NO_THROW(static_cast<void>(parsed({"lock", "a", text}))) << text;
+    EXPECT_THROW(parsed({"key", "a", text}), UsageError) << text;
+  }
+  for (const char* const text : {"expire=2", "interval=1", "mine=1"}) {
+    EXPECT_NO_THROW(static_cast<void>(parsed({"key", "a", text}))) << text;
+    EXPECT_THROW(parsed({"lock", "a", text}), UsageError) << text;
+  }
+  for (const char* const text : {"expire=-1", "expire=nan", "interval=-1", "interval=", "mine=x"})
+    EXPECT_THROW(parsed({"key", "a", text}), UsageError) << text;
+}
+
+TEST(Arguments, AreExactToTheMillisecond) {
+  for (int count = 1; count <= 3000; ++count) {
+    const std::string text =
+        "expire=" + std::to_string(count / 1000) + "." + std::to_string(1000 + count % 1000).substr(1);
+    EXPECT_EQ(parsed({"key", "a", text.c_str()}).expire, milliseconds(count)) << text;
+  }
 }
 
 TEST(Arguments, LetTryOverrideWaitInEitherOrder) {
@@ -90,6 +129,7 @@ TEST(Arguments, RefuseWhatIsNoNumberOrNoWord) {
   EXPECT_THROW(parsed({"lock", "a", "url=redis://x", "port=1"}), UsageError);
   EXPECT_THROW(parsed({"lock"}), UsageError);
   EXPECT_THROW(parsed({}), UsageError);
+  EXPECT_THROW(parsed({"key"}), UsageError);
   EXPECT_THROW(parsed({"lok", "a"}), UsageError);
 }
 

@@ -3,13 +3,13 @@
 // sublock-driver: takes a lock through the public API and prints one line for each event, for tests
 // that play with processes. What it prints and returns is a contract; arguments.hpp has the words.
 
-#include "arguments.hpp"
-#include "overlap_counter.hpp"
-#include "report.hpp"
-#include "stop_signal.hpp"
+#include "driver/arguments.hpp"
+#include "driver/kinds.hpp"
+#include "driver/overlap_counter.hpp"
+#include "driver/report.hpp"
+#include "driver/stop_signal.hpp"
 
-#include <sublock/redis_lock.hpp>
-
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -27,24 +27,6 @@ namespace {
 
 enum class Outcome : int { released = 0, failed = 1, lost = 3 };
 
-sublock::RedisLock::Options options_from(const Arguments& arguments) {
-  sublock::RedisLock::Options options;
-  options.mode = arguments.shared ? sublock::LockMode::shared : sublock::LockMode::exclusive;
-  options.timeout = arguments.wait;
-  options.fencing = arguments.fencing;
-  if (arguments.unavailable_timeout) options.unavailable_timeout = *arguments.unavailable_timeout;
-  if (arguments.check_interval) options.check_interval = *arguments.check_interval;
-  options.holder_id = arguments.holder_id;
-  options.label = arguments.label;
-  options.connection.url = arguments.url;
-  options.connection.user = arguments.user;
-  options.connection.password = arguments.password;
-  options.on_warning = [](std::string_view text) {
-    std::cerr << "warning: " << printable(text) << std::endl;
-  };
-  return options;
-}
-
 /// Returns once `span` is over or either of the tokens is stopped.
 void wait_for(sublock::Duration span, const std::stop_token& one, const std::stop_token& other = {}) {
   std::mutex mutex;
@@ -60,12 +42,15 @@ void wait_for(sublock::Duration span, const std::stop_token& one, const std::sto
                      [&] { return one.stop_requested() || other.stop_requested(); });
 }
 
+template <class Kind>
 class Driver {
  public:
   explicit Driver(const Arguments& arguments)
-      : arguments_(arguments), options_(options_from(arguments)), lock_(arguments.channel, options_) {
-    if (!arguments.overlap_key.empty())
-      overlap_.emplace(arguments.overlap_key, sublock::hiredis::endpoint_of(options_.connection));
+      : arguments_(arguments), lock_(arguments.name, Kind::options(arguments)) {
+    if (!arguments.overlap_key.empty()) {
+      const auto connection = Kind::options(arguments).connection;
+      overlap_.emplace(arguments.overlap_key, sublock::hiredis::endpoint_of(connection));
+    }
   }
 
   Outcome run() {
@@ -82,7 +67,7 @@ class Driver {
     stop_.listen();
     const auto start = std::chrono::steady_clock::now();
     try {
-      lock_.acquire({.stop = stop_.token()});
+      Kind::take(lock_, stop_.token());
     } catch (const sublock::LockError& error) {
       report_failure(error.kind(), error.what());
       pause_since(start);
@@ -101,19 +86,41 @@ class Driver {
 
   Outcome hold() {
     enter();
-    wait_for(arguments_.hold, stop_.token(), lock_.stop_token());
+    stay();
     if (lock_.lost()) return lose(reason());
     leave(std::chrono::milliseconds(700));
     if (arguments_.say_leaving) report("LEAVING");
-    if (!lock_.release()) return lose(reason());
+    if (!Kind::give_back(lock_)) return lose(reason());
     report("RELEASED");
     return Outcome::released;
+  }
+
+  /// For as long as asked, unless a signal or a loss comes first.
+  void stay() {
+    const auto over = [&] { return stop_.token().stop_requested() || lock_.lost(); };
+    const auto end = sublock::core::saturating_add(std::chrono::steady_clock::now(), arguments_.hold);
+    while (!over() && std::chrono::steady_clock::now() < end) {
+      const sublock::Duration left = end - std::chrono::steady_clock::now();
+      wait_for(std::min(left, arguments_.ask_every), stop_.token(), lock_.stop_token());
+      if (!over()) ask();
+    }
+  }
+
+  /// With `mine=`, whose the lock is.
+  void ask() {
+    if (arguments_.ask_every == sublock::infinite) return;
+    try {
+      report("MINE", Kind::is_mine(lock_) ? "yes" : "no");
+    } catch (const sublock::LockError& error) {
+      report("MINE", "unknown: " + std::string(error.what()));
+    }
   }
 
   Outcome lose(const std::string& why) {
     report("LOST", why);
     leave(std::chrono::milliseconds(400));
-    lock_.release();
+    ask();
+    Kind::give_back(lock_);
     return Outcome::lost;
   }
 
@@ -129,8 +136,9 @@ class Driver {
   /// A loop on a dead server must not spin.
   void pause_since(std::chrono::steady_clock::time_point start) const {
     if (!arguments_.loop) return;
+    const auto least = arguments_.check_interval.value_or(std::chrono::milliseconds(250));
     const auto spent = std::chrono::steady_clock::now() - start;
-    if (spent < options_.check_interval) wait_for(options_.check_interval - spent, stop_.token());
+    if (spent < least) wait_for(least - spent, stop_.token());
   }
 
   void enter() {
@@ -145,15 +153,16 @@ class Driver {
   }
 
   Arguments arguments_;
-  sublock::RedisLock::Options options_;
   StopSignal stop_;
-  sublock::RedisLock lock_;
+  typename Kind::Lock lock_;
   std::optional<OverlapCounter> overlap_;
 };
 
 int run(std::span<const char* const> words) {
   try {
-    return static_cast<int>(Driver(parse(words)).run());
+    const Arguments arguments = parse(words);
+    return static_cast<int>(arguments.verb == Verb::key ? Driver<KeyKind>(arguments).run()
+                                                        : Driver<ChannelKind>(arguments).run());
   } catch (const UsageError& error) {
     report_failure(sublock::Errc::usage, error.what());
   } catch (const sublock::LockError& error) {

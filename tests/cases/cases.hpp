@@ -21,12 +21,16 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace support {
 
 class Cases : public ::testing::Test {
  protected:
+  /// On a server with further arguments, if you like.
+  explicit Cases(std::vector<std::string> arguments = {}) : server(std::move(arguments)) {}
+
   /// How long a probe waits for answers, the driver's default, and its retry interval.
   static constexpr double U = 1;
   static constexpr double C = 0.25;
@@ -55,7 +59,11 @@ class Cases : public ::testing::Test {
   Process drive(const std::string& channel, const std::vector<std::string>& words = {}) {
     return support::drive(server, channel, words);
   }
-  /// The same, where the words say how to reach the server.
+  /// `sublock-driver key KEY words...` there.
+  Process drive_key(const std::string& key, const std::vector<std::string>& words = {}) {
+    return support::drive_key(server, key, words);
+  }
+  /// As `drive`, where the words say how to reach the server.
   static Process drive_anywhere(const std::string& channel, const std::vector<std::string>& words) {
     std::vector<std::string> argv = {SUBLOCK_DRIVER, "lock", channel};
     argv.insert(argv.end(), words.begin(), words.end());

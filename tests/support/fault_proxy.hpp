@@ -76,6 +76,16 @@ class FaultProxy {
   }
   [[nodiscard]] std::size_t accepted() const noexcept { return accepted_; }
 
+  /// Whether something is kept back just now.
+  [[nodiscard]] bool holds_back() const {
+    const std::lock_guard lock(mutex_);
+    const auto is_late = [now = Clock::now()](const Lane& lane) {
+      return !lane.parcels.empty() && !lane.is_due(now);
+    };
+    return std::ranges::any_of(pairs_,
+                               [&](const auto& pair) { return std::ranges::any_of(pair->lanes, is_late); });
+  }
+
   // --- faults, each for what is read from now on, until `heal` -------------------------------------
 
   /// Everything in that direction comes later by `by`, ends of connections too.

@@ -117,6 +117,7 @@ class Attempt {
   /// The server can't, or can't be reached, just now.
   void try_later(const Failure& failure, Instant now, Actions& out) {
     trouble_ = failure;
+    phase_ = Phase::waiting;
     if (request_.once) return run_out_of_time(now, out);
     wait(dice_.jittered(retry_interval), now);
   }
@@ -218,10 +219,12 @@ class Attempt {
   /// Ends the attempt from wherever it is, and leaves no key behind.
   void finish(Result result, const Failure& failure, Actions& out) {
     failure_ = failure;
+    if (phase_ == Phase::opening) {  // there is nobody to tell; what may be ours expires
+      out.emplace_back(action::Close{});
+      return end(result);
+    }
     const bool may_be_ours = unsure_ || phase_ == Phase::taking || phase_ == Phase::proving;
-    if (may_be_ours) return drop(result, out);
-    if (phase_ == Phase::opening) out.emplace_back(action::Close{});
-    end(result);
+    may_be_ours ? drop(result, out) : end(result);
   }
 
   void end(Result result) {

@@ -89,7 +89,7 @@ class Leaseholder : public Attempt {
 
   void handle(const event::Opened&, Instant now, Actions& out) {
     contacted_ = true;
-    if (phase_ == Phase::opening) take(now, out);
+    if (phase_ == Phase::opening) unsure_ ? look(out) : take(now, out);
   }
 
   void handle(const event::Keyed& keyed, Instant now, Actions& out) {
@@ -133,7 +133,7 @@ class Leaseholder : public Attempt {
   }
 
   void handle(const event::Listening&, Instant now, Actions& out) {
-    if (phase_ == Phase::waiting) take(now, out);
+    if (phase_ == Phase::waiting && !unsure_) take(now, out);
   }
 
   /// Nobody but the server knows whether it is true.
@@ -196,11 +196,14 @@ class Leaseholder : public Attempt {
     if (phase_ == Phase::holding) return lose(lost.failure.text, out);
     if (phase_ == Phase::dropping) return end(after_ == Result::released ? Result::lost : after_);
     if (phase_ == Phase::idle) return;
+    // Nothing that was asked before is answered any more; what has become of a take, a look will tell.
+    unsure_ = unsure_ || phase_ == Phase::taking || phase_ == Phase::proving;
+    extensions_ = 0;
+    hears_ = false;
+    phase_ = Phase::opening;
     const bool never_reached = !contacted_ && now - started_ >= first_contact;
     if (!is_transient(lost.failure.code) || never_reached) return finish(Result::failed, lost.failure, out);
     trouble_ = lost.failure;
-    hears_ = false;
-    phase_ = Phase::opening;
     again_ = saturating_add(now, dice_.jittered(retry_interval));
   }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// How the tests of this folder ask for a search, how much of it they can afford, and what they print.
+// How the tests of this folder ask for a search, and what they print.
 
 #include "search.hpp"
 
 #include <sublock/election/lowest_id.hpp>
 #include <sublock/reaper/client_list.hpp>
+#include <support/extent.hpp>
 
-#include <cstdlib>
 #include <iostream>
 #include <ostream>
 #include <string>
@@ -17,26 +17,8 @@
 
 namespace sublock::sim {
 
-/// Sanitizers make a search ten times slower, and find what they are for in a small one.
-enum class Extent { small, standard, large };
-
-/// SUBLOCK_SEARCH=large in the environment asks for hours and gigabytes, SUBLOCK_SEARCH=small for seconds.
-[[nodiscard]] inline Extent extent() {
-  const char* wanted = std::getenv("SUBLOCK_SEARCH");  // NOLINT(concurrency-mt-unsafe): before any thread
-  if (wanted != nullptr && std::string_view(wanted) == "large") return Extent::large;
-  if (wanted != nullptr && std::string_view(wanted) == "small") return Extent::small;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return Extent::small;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return Extent::small;
-#else
-  return Extent::standard;
-#endif
-#else
-  return Extent::standard;
-#endif
-}
+using support::Extent;
+using support::extent;
 
 /// The participants, `W` for each writer and `R` for each reader; the earlier is elected first.
 [[nodiscard]] inline std::vector<core::Request> requests(std::string_view mix,

@@ -7,12 +7,13 @@
 #include <sublock/claim.hpp>
 #include <sublock/clock/steady.hpp>
 #include <sublock/core/lease/leaseholder.hpp>
+#include <sublock/core/lease/look_up.hpp>
 #include <sublock/deadline.hpp>
 #include <sublock/entropy.hpp>
 #include <sublock/error.hpp>
 #include <sublock/explain_lease.hpp>
 #include <sublock/getlock_options.hpp>
-#include <sublock/key_inquiry.hpp>
+#include <sublock/inquiry.hpp>
 #include <sublock/policies.hpp>
 #include <sublock/process_info.hpp>
 #include <sublock/session.hpp>
@@ -226,7 +227,16 @@ class BasicRedisGetlock {
 
   [[nodiscard]] core::event::Looked look() {
     const auto connection = claim_.connection_to_ask([this] { return Transport::make(options_.connection); });
-    return KeyInquiry<Transport, Clock>(connection, options_.clock, key_).look(options_.unavailable_timeout);
+    Inquiry<Transport, typename Transport::Desk, core::lease::LookUp, Clock> asker(connection, options_.clock,
+                                                                                   core::lease::LookUp(key_));
+    const auto found = [](const core::lease::LookUp& look_up) { return look_up.found().has_value(); };
+    try {
+      if (asker.wait_until(options_.unavailable_timeout, found)) return *asker.question().found();
+    } catch (const LockError& error) {
+      throw LockError({error.kind(), claim_.about(error.what())});
+    }
+    throw LockError(
+        {Errc::connect, claim_.about(detail::server_of(*connection) + " did not answer in time")});
   }
 
   /// Under the claim's gate. A forked child must not throw what its parent throws.

@@ -178,9 +178,9 @@ class BasicRedisLock {
       return call.complete() || call.census().reached() == 0;
     };
     if (!asker.wait_until(timeout, complete))
-      throw LockError(explain_silence(channel(), asker.roll_call().census(), detail::server_of(*connection)));
+      throw LockError(explain_silence(channel(), asker.question().census(), detail::server_of(*connection)));
     std::vector<Holder> holders;
-    for (const auto& [id, holder] : asker.roll_call().census().answers()) holders.push_back(holder);
+    for (const auto& [id, holder] : asker.question().census().answers()) holders.push_back(holder);
     return holders;
   }
 
@@ -197,7 +197,7 @@ class BasicRedisLock {
     const auto listed = [](const core::RollCall& call) { return call.connections().has_value(); };
     if (!asker.wait_until(timeout, listed)) return false;
     std::vector<std::int64_t> ids;
-    for (const Connection& listed_one : *asker.roll_call().connections()) {
+    for (const Connection& listed_one : *asker.question().connections()) {
       if (listed_one.name == client_name()) ids.push_back(listed_one.id);
     }
     asker.line().kill(ids);
@@ -233,7 +233,7 @@ class BasicRedisLock {
 
  private:
   using HeldSession = typename Tenancy<Transport, Election, Reaper, Clock>::HeldSession;
-  using Asker = Inquiry<Transport, Clock>;
+  using Asker = Inquiry<Transport, typename Transport::Line, core::RollCall, Clock>;
 
   struct Attempt {
     bool held = false;

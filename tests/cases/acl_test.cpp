@@ -143,5 +143,46 @@ TEST_F(Acl, RightsThatAreTakenAwayAreALoss) {
   EXPECT_EQ(server.subscribers("acl"), 0);
 }
 
+class AclOfAKey : public Acl {
+ protected:
+  Process drive_key_as_user(std::vector<std::string> words) {
+    words.insert(words.end(), {"user=worker", "password=secret"});
+    return drive_key("acl", words);
+  }
+};
+
+// Extended, given back, and told about: what README asks for is enough for all of it.
+TEST_F(AclOfAKey, IsMetByWhatIsAskedFor) {
+  create_user({"resetkeys", "~acl", "~acl-fence", "resetchannels", "&acl-*", "-@all", "+set", "+eval",
+               "+getrange", "+del", "+type", "+pttl", "+publish", "+subscribe", "+unsubscribe", "+ping",
+               "+incr"});
+  auto owner = drive_key_as_user({"fencing", "interval=0.2", "hold=60"});
+  owner.expect_line(" GOT token=1$");
+  const auto stored = server.command({"GET", "acl"});
+  EXPECT_TRUE(eventually([&] { return server.command({"GET", "acl"}) != stored; }));
+  auto waiter = drive_key_as_user({"fencing"});
+  ASSERT_TRUE(eventually([&] { return server.calls("subscribe") == 1; }));
+  owner.signal(SIGTERM);
+  const double released = stamp_of(owner.expect_line(" RELEASED$"));
+  EXPECT_LE(stamp_of(waiter.expect_line(" GOT token=2$")) - released, 0.2);
+  EXPECT_EQ(waiter.exit_status(), 0) << waiter.transcript();
+}
+
+TEST_F(AclOfAKey, ThatLacksSomethingNamesIt) {
+  create_user({"allchannels", everything, "-set"});
+  auto taking = drive_key_as_user({"wait=3"});
+  expect_after_try(taking, " FAILED permission .* SET: NOPERM", 0, 1);
+  create_user({"allchannels", everything, "-incr"});
+  auto fencing = drive_key_as_user({"wait=3", "fencing"});
+  expect_after_try(fencing, " FAILED permission .* INCR: NOPERM", 0, 1);
+  EXPECT_EQ(server.command({"EXISTS", "acl"}), "0") << "what it had taken it has given back";
+  create_user({"allchannels", everything, "-eval"});
+  auto extending = drive_key_as_user({"hold=60"});
+  extending.expect_line(" LOST .* EVAL: NOPERM");
+  auto unlocking = drive_key_as_user({"wait=3", "hold=0"});
+  unlocking.expect_line(" LOST .* EVAL: NOPERM");
+  EXPECT_EQ(unlocking.exit_status(), 3);
+}
+
 }  // namespace
 }  // namespace support

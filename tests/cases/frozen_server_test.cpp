@@ -18,10 +18,13 @@ TEST_F(FrozenServer, KeepsNobodyLongerThanHeWaits) {
   auto exclusive = drive("fz", {"wait=2"});
   auto shared = drive("fz", {"shared", "wait=2"});
   auto once = drive("fz", {"try"});
+  auto key = drive_key("k", {"wait=2"});
+  auto key_once = drive_key("k", {"try"});
   expect_after_try(exclusive, " FAILED (connect|busy)", 2, 2 + U + 1);
   expect_after_try(shared, " FAILED (connect|busy)", 2, 2 + U + 1);
-  expect_after_try(once, " FAILED (connect|busy)", 0, U + 1);
-  for (auto* driver : {&exclusive, &shared, &once}) EXPECT_EQ(driver->exit_status(2s), 1);
+  expect_after_try(key, " FAILED (connect|busy)", 2, 2 + U + 1);
+  for (auto* driver : {&once, &key_once}) expect_after_try(*driver, " FAILED (connect|busy)", 0, U + 1);
+  for (auto* driver : {&exclusive, &shared, &once, &key, &key_once}) EXPECT_EQ(driver->exit_status(2s), 1);
   server.resume();
   auto after = drive("fz", {"wait=3"});
   after.expect_line(" GOT$");
@@ -65,12 +68,16 @@ TEST_F(FrozenServer, InTheMiddleLeavesAHolderThatHoldsOrKnowsBetter) {
 // Released to a server that does not answer: not known to be given back, and no longer than it takes to know.
 TEST_F(FrozenServer, EndsAReleaseInTime) {
   auto holder = drive("fz3", {"hold=60"});
+  auto owner = drive_key("k", {"hold=60"});
   holder.expect_line(" GOT$");
+  owner.expect_line(" GOT$");
   server.pause();
   const double asked = now();
-  holder.signal(SIGTERM);
-  EXPECT_EQ(holder.exit_status(4s), 3) << holder.transcript();
-  EXPECT_LE(stamp_of(holder.lines().back()) - asked, U + 1);
+  for (auto* driver : {&holder, &owner}) driver->signal(SIGTERM);
+  for (auto* driver : {&holder, &owner}) {
+    EXPECT_EQ(driver->exit_status(4s), 3) << driver->transcript();
+    EXPECT_LE(stamp_of(driver->lines().back()) - asked, U + 1);
+  }
   server.resume();
   auto after = drive("fz3", {"wait=3"});
   after.expect_line(" GOT$");

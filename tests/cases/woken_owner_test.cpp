@@ -38,11 +38,13 @@ class WokenOwner : public KeyCasesOfAnyAge {
 TEST_P(WokenOwner, LearnsItAndLeavesTheKeyAlone) {
   auto first = own("nm");
   first.expect_line(" GOT$");
+  let_pass(scaled(0.0, 1.0));
   first.freeze();
   const double frozen = now();
   auto second = own("nm");
   second.expect_line(" GOT$");
   EXPECT_LE(now() - frozen, within(expire + 1));
+  let_pass(scaled(0.0, 3.0));
   const auto uuid = owner("nm");
   const double woken = now();
   first.signal(SIGCONT);

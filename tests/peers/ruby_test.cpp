@@ -80,7 +80,7 @@ TEST_P(Ruby, ThatIsKilledIsFollowedWhenItsLeaseIsOver) {
   EXPECT_LE(stamp_of(ours.expect_line(" GOT$")) - killed, within(2 + 1));
 }
 
-// Two of ours and two of theirs after one key. Theirs look ten times a second, for by default they hardly ever meet it
+// Two of ours and two of theirs after one key. Theirs look fifty times a second, for by default they hardly ever meet it
 // free; and rest in between, so that we do.
 TEST_P(Ruby, AndWeKeepEachOtherOut) {
   struct Contender {
@@ -93,7 +93,7 @@ TEST_P(Ruby, AndWeKeepEachOtherOut) {
     contenders.emplace_back(
         new Contender{drive_key("r", {"loop", "wait=60", "hold=0.002", "overlap=in:r"}), "ours"});
     contenders.emplace_back(new Contender{ruby("r", {"loop", "wait=60", "hold=0.002", "overlap=in:r",
-                                                     "interval=0.1", "expire=5", "pause=0.05"}),
+                                                     "interval=0.02", "expire=5", "pause=0.05"}),
                                           "Ruby"});
   }
   EXPECT_TRUE(throughout(span(seconds()), [&] {

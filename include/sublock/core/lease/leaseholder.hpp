@@ -172,6 +172,7 @@ class Leaseholder : public Attempt {
       case Verb::drop:
         if (phase_ != Phase::dropping) return;
         trouble_ = refused.failure;
+        if (!transient && after_ == Result::released) failure_ = {Errc::lost, refused.failure.text};
         if (!transient) return end(after_ == Result::released ? Result::lost : after_);
         again_ = saturating_add(now, retry_interval / 10);
         return;

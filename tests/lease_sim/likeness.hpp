@@ -13,7 +13,7 @@
 #include <numeric>
 #include <set>
 #include <stdexcept>
-#include <string>
+#include <string_view>
 #include <utility>
 
 namespace sublock::lease_sim {
@@ -40,7 +40,7 @@ class Likeness {
       close_ranks(world_.players[who]);
       renumber_marks(who);
     }
-    rank_tokens();
+    if (how_.fencing) rank_tokens();
     return how_.symmetric ? sort() : in_order();
   }
 
@@ -117,18 +117,21 @@ class Likeness {
   }
 
   Order sort() {
-    std::array<std::string, players_max> looks;
+    std::array<Packer::Buffer, players_max> buffers;
+    std::array<std::string_view, players_max> looks;
     Order order = in_order();
     for (unsigned who = 0; who < how_.players; ++who) {
-      Packer packer(looks[who]);
+      Packer packer(buffers[who]);
       walk_player(packer, world_.players[who]);
       packer.flag(world_.owner == who);
+      looks[who] = packer.packed();
     }
     for (unsigned end = how_.players; end > 1; --end) {
       for (unsigned at = 1; at < end; ++at) {
         if (looks[order[at]] < looks[order[at - 1]]) std::swap(order[at], order[at - 1]);
       }
     }
+    if (order == in_order()) return order;
     const auto before = world_.players;
     const unsigned owner = world_.owner;
     for (unsigned who = 0; who < how_.players; ++who) {

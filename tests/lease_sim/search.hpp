@@ -75,12 +75,12 @@ class Search {
 
   /// The number of that world, which is to be expanded if it is a new one.
   std::uint32_t note(const World& world, std::uint32_t from, Move move) {
-    packed_.clear();
-    Packer packer(packed_);
+    Packer::Buffer buffer;
+    Packer packer(buffer);
     walk(packer, world, how_.players);
-    const auto [number, is_new] = atlas_.find_or_add(std::hash<std::string_view>()(packed_));
+    const auto [number, is_new] = atlas_.find_or_add(std::hash<std::string_view>()(packer.packed()));
     if (is_new) {
-      open_.push_back(packed_);
+      open_.emplace_back(packer.packed());
       parents_.push_back(from);
       moves_.push_back(static_cast<std::uint8_t>(move.who * 32U + static_cast<unsigned>(move.what)));
     }
@@ -150,7 +150,6 @@ class Search {
   std::vector<std::uint32_t> parents_;
   std::vector<std::uint8_t> moves_;
   World to_;
-  std::string packed_;
   sim::Liveness liveness_;
   std::vector<std::uint8_t> trying_;
   std::vector<std::uint8_t> holding_;

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 
 namespace sublock::lease_sim {
@@ -160,15 +159,21 @@ void walk(Archive& archive, AnyWorld& world, unsigned players) {
 
 class Packer {
  public:
-  explicit Packer(std::string& out) : out_(out) {}
+  /// More than any world takes.
+  using Buffer = std::array<char, 512>;
 
-  void byte(std::uint8_t value) { out_ += static_cast<char>(value); }
+  explicit Packer(Buffer& out) : start_(out.data()), at_(out.data()) {}
+
+  [[nodiscard]] std::string_view packed() const { return {start_, static_cast<std::size_t>(at_ - start_)}; }
+
+  void byte(std::uint8_t value) { *at_++ = static_cast<char>(value); }
   void flag(bool value) { byte(value ? 1 : 0); }
   void number(StateId value) {
     byte(static_cast<std::uint8_t>(value));
     byte(static_cast<std::uint8_t>(value >> 8U));
   }
   void queue(const auto& items) {
+    static_assert(sizeof(World) < sizeof(Buffer));
     byte(static_cast<std::uint8_t>(items.size()));
     for (const Code code : items) {
       if (code.number > 7) throw std::logic_error("a number too large to be packed");
@@ -177,7 +182,8 @@ class Packer {
   }
 
  private:
-  std::string& out_;
+  const char* start_;
+  char* at_;
 };
 
 class Unpacker {

@@ -113,6 +113,20 @@ TEST_P(WokenOwner, WhoseExtensionIsUnderWayForTooLongExtendsNothing) {
   EXPECT_GT(left("nm"), 40'000);
 }
 
+// Awake all the time, but a client that does not compare has written over its value, as Ruby's may.
+TEST_P(WokenOwner, WhoseKeyIsSomebodysByNowExtendsNothing) {
+  auto first = own("nm");
+  first.expect_line(" GOT$");
+  const std::string somebodys = R"({"uuid":"somebody","expire_at":"4000000000.5"})";
+  ASSERT_EQ(server.command({"SET", "nm", somebodys, "PX", "60000"}), "OK");
+  const double written = now();
+  EXPECT_LE(stamp_of(first.expect_line(" LOST ")) - written, within(interval + 0.5));
+  EXPECT_EQ(first.exit_status(), 3) << first.transcript();
+  EXPECT_TRUE(first.lines().back().ends_with(" MINE no")) << first.transcript();
+  EXPECT_EQ(value("nm"), somebodys);
+  EXPECT_GT(left("nm"), 40'000);
+}
+
 INSTANTIATE_TEST_SUITE_P(On, WokenOwner, any_age, ::testing::PrintToStringParamName());
 
 }  // namespace

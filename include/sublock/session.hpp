@@ -100,8 +100,9 @@ class Session final : private core::Listener {
 
   /// Held, but it may not be said so.
   [[nodiscard]] bool doubtful() const {
-    if (transport_->stalled()) return true;
-    return inspect([now = clock_.now()](const Player& player) { return player.doubtful(now); });
+    if (transport_->stalled()) return true;  // needs no mutex
+    const std::lock_guard lock(transport_->mutex());
+    return is_in_doubt();
   }
 
   [[nodiscard]] const std::shared_ptr<Transport>& transport() const { return transport_; }
@@ -122,6 +123,9 @@ class Session final : private core::Listener {
 
   void tell_loss(const std::string& why) { notice_.tell(LockLost(explain_loss(player_.identity(), why))); }
 
+  /// After the process stood still, nobody may be told that he holds before somebody has looked.
+  [[nodiscard]] bool is_in_doubt() const { return transport_->stalled() || player_.doubtful(clock_.now()); }
+
   /// Steps until the player is at rest, holding or idle. False where it had not left the channel by
   /// the limit that `limit_of_leaving` gives once the outcome is known; its connection is then dropped.
   bool run(std::unique_lock<std::mutex>& lock, std::stop_token stop, auto limit_of_leaving) {
@@ -131,9 +135,9 @@ class Session final : private core::Listener {
     for (;;) {
       perform();
       if (player_.holds()) ask_for_reminder();
-      if (player_.holds() || player_.phase() == idle) return true;
+      if (player_.phase() == idle || (player_.holds() && !is_in_doubt())) return true;
       Instant now = clock_.now();
-      if (!player_.is_trying()) {
+      if (!player_.is_trying() && !player_.holds()) {
         if (!limit) limit = limit_of_leaving();
         if (now >= *limit) break;
       }

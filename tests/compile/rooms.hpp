@@ -70,6 +70,7 @@ struct Wall {
        {"include/sublock/transport/in_memory", "tests/", "benchmarks/", "examples/"},
        "no lock knows its transport"},
       {"boost/hana.hpp", {}, "the fine-grained headers cost a tenth of it"},
+      {"CLI/", {"examples/sublock/"}, "only the command reads a command line with it"},
       {"random",
        {"include/sublock/entropy.hpp", "tests/", "benchmarks/"},
        "randomness comes in from outside"},
@@ -120,6 +121,16 @@ struct Wall {
       if (std::ranges::none_of(wall.doors, [&](std::string_view door) { return below(file.path, door); }))
         result.push_back(file.path + " includes " + header + ": " + std::string(wall.why));
     }
+  return result;
+}
+
+/// The command comes in as any user of a real server does.
+[[nodiscard]] inline Complaints command_complaints(const File& file) {
+  Complaints result;
+  if (!below(file.path, "examples/sublock/")) return result;
+  for (const std::string& header : includes_of(file))
+    if (below(header, "sublock/") && !below(header, "sublock/redis_"))
+      result.push_back(file.path + " includes " + header + ": the command uses the doors");
   return result;
 }
 
@@ -189,8 +200,8 @@ struct Wall {
 
 [[nodiscard]] inline Complaints complaints(const File& file) {
   Complaints result;
-  for (const auto& rule :
-       {include_complaints, core_complaints, sibling_complaints, word_complaints, shape_complaints})
+  for (const auto& rule : {include_complaints, core_complaints, sibling_complaints, command_complaints,
+                           word_complaints, shape_complaints})
     std::ranges::move(rule(file), std::back_inserter(result));
   return result;
 }

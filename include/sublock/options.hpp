@@ -35,7 +35,8 @@ struct LockOptions {
   /// somebody has told him that it is his turn; the first try is immediate. More than zero. The default is 250 ms.
   Duration check_interval = std::chrono::milliseconds(250);
   /// How long a probe waits for answers before it holds their absence against anybody; a silent holder
-  /// is asked twice before it is killed. More than zero. The default is 1 s.
+  /// is asked twice before it is killed, and is spared as long as answers of others come in. More than
+  /// zero. The default is 1 s.
   Duration unavailable_timeout = std::chrono::seconds(1);
   /// Give up as soon as it is certain that somebody else has the lock. The default is to wait.
   bool fail_when_locked = false;

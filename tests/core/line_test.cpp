@@ -70,5 +70,56 @@ TEST(Line, KeepsWhoeverAsksSeldomForLong) {
   EXPECT_EQ(other.release(), Said{grant_to(third, "L-a")});
 }
 
+// --- heard by one who has it soon --------------------------------------------------------------------------
+
+/// The second of four stands ready for the lock.
+class HeardEarly : public testing::Test {
+ protected:
+  HeardEarly() {
+    talk.joins_beside(1);
+    talk.reached(2);
+    talk.hears_answer(naming_us_next(third));
+    talk.concludes();
+    talk.hears_ping(waiting_ping_of(fourth, "L-" + fourth));
+  }
+  Said is_handed_it(std::vector<std::string> queue = {}) {
+    return talk.hears_ping(encode(Grant{second, talk.channel(), std::move(queue)}));
+  }
+  static Said asks_in(const std::string& id, std::vector<std::string> queue = {}) {
+    return {action::Publish{"L-" + id, encode(Hint{HintKind::next, std::move(queue)})}};
+  }
+
+  Conversation<> talk;
+};
+
+TEST_F(HeardEarly, IsAskedInByTheNextOwner) { EXPECT_EQ(is_handed_it(), asks_in(fourth)); }
+
+TEST_F(HeardEarly, ComesAfterThoseWhoWereInLine) {
+  EXPECT_EQ(is_handed_it({'w' + first}), asks_in(first, {'w' + fourth}));
+}
+
+TEST_F(HeardEarly, IsNotAskedInOnceHeHasBeenInside) {
+  talk.hears_ping(standing_ping_of(fourth, "L-a"));
+  EXPECT_EQ(is_handed_it(), nothing);
+}
+
+TEST_F(HeardEarly, IsForgottenByANewAttempt) {
+  talk.hears_ping(waiting_ping_of(first, "L-" + first));
+  is_handed_it();
+  talk.release();
+  talk.hears(event::Left{});
+  EXPECT_EQ(talk.acquire(), Said{talk.join()});
+  EXPECT_EQ(talk.hears(event::Joined{1}), nothing);
+}
+
+TEST_F(HeardEarly, IsLearntFromAGrantThatIsNoneToo) {
+  EXPECT_EQ(talk.hears_ping(encode(Grant{second, "L-" + second, {'w' + first}})), nothing);
+  talk.hears(event::Counted{1});
+  talk.asks_again();
+  talk.reached(1);
+  EXPECT_EQ(talk.concludes(), asks_in(first, {'w' + fourth}));
+  EXPECT_TRUE(talk.participant().holds());
+}
+
 }  // namespace
 }  // namespace sublock::core

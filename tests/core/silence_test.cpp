@@ -107,6 +107,21 @@ TEST_F(Silence, OnlyThoseWhoWereSilentBothTimesAreKilled) {
       << "the first was silent too, but for the first time";
 }
 
+TEST_F(Silence, NobodyIsKilledWhileAnswersComeIn) {
+  asks();
+  is_suspected(everybody);
+  EXPECT_EQ(talk.after(900ms), nothing);
+  talk.hears(event::Pinged{talk.channel(), 3, 3});
+  EXPECT_EQ(talk.after(900ms), nothing) << "the server had not delivered it before";
+  talk.hears_ping(talk.own_ping(HolderMode::shared));
+  EXPECT_EQ(talk.after(900ms), nothing) << "nor had we heard it";
+  talk.hears_answer(from(first, HolderMode::shared));
+  EXPECT_EQ(talk.after(900ms), nothing) << "who needs so long is alive, and so may the third be";
+  talk.hears_answer(from(first, HolderMode::shared));
+  EXPECT_EQ(talk.after(100ms), list) << "the same answer twice is no news";
+  EXPECT_EQ(talk.hears(event::Listed{everybody}), (Said{action::Kill{{13}}}));
+}
+
 TEST_F(Silence, WhereNoSuspectIsSilentAgainItAsksOnceMore) {
   asks();
   is_suspected(everybody);

@@ -78,9 +78,53 @@ TEST_F(Outside, AsLongAsItIsTakenItAsksAgain) {
   }
 }
 
-TEST_F(Outside, SilenceNeedsALookFromInside) {
+TEST_F(Outside, SilenceNeedsALookFromInsideOnceItHasLasted) {
   asks();
+  EXPECT_EQ(after_a_while(), look_at_count)
+      << "answers may be late, and a second question would make them later";
+  EXPECT_EQ(talk.phase(), Phase::waiting);
   EXPECT_EQ(after_a_while(), Said{talk.join()});
+}
+
+TEST_F(Outside, WhoIsSilentForHeIsGoneIsNotWaitedFor) {
+  asks();
+  EXPECT_EQ(after_a_while(), look_at_count);
+  EXPECT_EQ(talk.hears(event::Counted{1}), nothing);
+  EXPECT_EQ(talk.hears(event::Counted{0}), Said{talk.join()});
+}
+
+TEST_F(Outside, AsLongAsAnswersComeInTheOthersMayBeLate) {
+  asks();
+  EXPECT_EQ(after_a_while(), look_at_count);
+  EXPECT_EQ(reached(3), nothing) << "the server has just delivered it";
+  EXPECT_EQ(after_a_while(), look_at_count);
+  for (const std::string& id : {first, third}) {
+    talk.hears_in_inbox(leaving(id));
+    EXPECT_EQ(after_a_while(), look_at_count);
+  }
+  talk.hears_in_inbox(leaving(third));
+  EXPECT_EQ(after_a_while(), Said{talk.join()}) << "the same answer twice is no news";
+}
+
+TEST_F(Outside, LateAnswersToAnEarlierQuestionAreNoReasonToGoIn) {
+  asks();
+  EXPECT_EQ(reached(1, {leaving(first), leaving(third)}), nothing);
+  EXPECT_EQ(after_a_while(), look_at_count);
+}
+
+TEST_F(Outside, FromInsideTheSameQuestionHasWhatIsLeftOfThePatience) {
+  asks();
+  after_a_while();
+  ASSERT_EQ(after_a_while(), Said{talk.join()});
+  EXPECT_EQ(talk.hears(event::Joined{2}), Said{talk.ping()});
+  talk.reached(2);
+  EXPECT_EQ(talk.after(249ms), look_at_count);
+  EXPECT_EQ(talk.after(1ms), Said{action::List{}});
+  EXPECT_EQ(talk.hears(event::Listed{{{13, client_name("L", third)}}}), Said{talk.listen()});
+  talk.asks_again();
+  talk.reached(2);
+  EXPECT_EQ(talk.after(999ms), nothing) << "a life depends on the second";
+  EXPECT_EQ(talk.after(1ms), Said{action::List{}});
 }
 
 TEST_F(Outside, SilenceAfterAnAnswerNeedsALookFromInside) {
@@ -88,6 +132,7 @@ TEST_F(Outside, SilenceAfterAnAnswerNeedsALookFromInside) {
   reached(1, {from(third, HolderMode::exclusive)});
   EXPECT_EQ(after_a_while(), Said{talk.question()});
   EXPECT_EQ(reached(1), nothing) << "the answer of before is none";
+  EXPECT_EQ(after_a_while(), look_at_count);
   EXPECT_EQ(after_a_while(), Said{talk.join()});
 }
 
@@ -122,10 +167,13 @@ TEST_F(Outside, GoesInAtOnceWhereOnlyReadersAreLeft) {
   EXPECT_EQ(talk.concludes(), Said{talk.join()});
 }
 
-TEST_F(Outside, DoesNotGoInAtOnceWhereSomebodyIsAboutToTakeIt) {
+TEST_F(Outside, DoesNotGoInWhereSomebodyIsAboutToTakeIt) {
   asks();
-  EXPECT_EQ(reached(1, {from(fourth, HolderMode::pending)}), nothing);
-  EXPECT_EQ(after_a_while(), Said{talk.join()}) << "but it is not taken, as far as one can tell";
+  for (const std::size_t subscribers : {1U, 2U}) {
+    EXPECT_EQ(reached(subscribers, {from(fourth, HolderMode::pending)}), nothing);
+    EXPECT_EQ(after_a_while(), Said{talk.question()}) << "or to find out who is silent there";
+  }
+  EXPECT_EQ(reached(1, {leaving(fourth)}), Said{talk.join()}) << "but not who leaves";
 }
 
 TEST_F(Outside, TheCountOfAnotherQuestionDoesNotCount) {
@@ -254,8 +302,9 @@ TEST_F(Polite, AtOnceWhereNobodyIs) {
   EXPECT_EQ(reached(0), Said{talk.join()});
 }
 
-TEST_F(Polite, NoLongerThanAWhileWhereNobodyAnswers) {
+TEST_F(Polite, NoLongerThanTheOthersWhereNobodyAnswers) {
   begins();
+  EXPECT_EQ(after_a_while(), look_at_count);
   EXPECT_EQ(after_a_while(), Said{talk.join()});
 }
 
@@ -275,57 +324,6 @@ TEST_F(Polite, NotForOneWhoWillNotWait) {
     other.acquire(request);
     EXPECT_EQ(other.hears(event::Opened{}), Said{other.join()});
   }
-}
-
-// --- heard by one who has it soon --------------------------------------------------------------------------
-
-/// The second of four stands ready for the lock.
-class HeardEarly : public testing::Test {
- protected:
-  HeardEarly() {
-    talk.joins_beside(1);
-    talk.reached(2);
-    talk.hears_answer(naming_us_next(third));
-    talk.concludes();
-    talk.hears_ping(waiting_ping_of(fourth, "L-" + fourth));
-  }
-  Said is_handed_it(std::vector<std::string> queue = {}) {
-    return talk.hears_ping(encode(Grant{second, talk.channel(), std::move(queue)}));
-  }
-  static Said asks_in(const std::string& id, std::vector<std::string> queue = {}) {
-    return {action::Publish{"L-" + id, encode(Hint{HintKind::next, std::move(queue)})}};
-  }
-
-  Conversation<> talk;
-};
-
-TEST_F(HeardEarly, IsAskedInByTheNextOwner) { EXPECT_EQ(is_handed_it(), asks_in(fourth)); }
-
-TEST_F(HeardEarly, ComesAfterThoseWhoWereInLine) {
-  EXPECT_EQ(is_handed_it({'w' + first}), asks_in(first, {'w' + fourth}));
-}
-
-TEST_F(HeardEarly, IsNotAskedInOnceHeHasBeenInside) {
-  talk.hears_ping(standing_ping_of(fourth, "L-a"));
-  EXPECT_EQ(is_handed_it(), nothing);
-}
-
-TEST_F(HeardEarly, IsForgottenByANewAttempt) {
-  talk.hears_ping(waiting_ping_of(first, "L-" + first));
-  is_handed_it();
-  talk.release();
-  talk.hears(event::Left{});
-  EXPECT_EQ(talk.acquire(), Said{talk.join()});
-  EXPECT_EQ(talk.hears(event::Joined{1}), nothing);
-}
-
-TEST_F(HeardEarly, IsLearntFromAGrantThatIsNoneToo) {
-  EXPECT_EQ(talk.hears_ping(encode(Grant{second, "L-" + second, {'w' + first}})), nothing);
-  talk.hears(event::Counted{1});
-  talk.asks_again();
-  talk.reached(1);
-  EXPECT_EQ(talk.concludes(), asks_in(first, {'w' + fourth}));
-  EXPECT_TRUE(talk.participant().holds());
 }
 
 // --- giving up -------------------------------------------------------------------------------------------

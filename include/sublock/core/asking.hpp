@@ -48,9 +48,14 @@ class Asking : public Attempt {
     heard_ = {};
     overheard_long_enough_ = false;
     succeeding_ = handed_over_ = false;
-    // A first question may be put anew when somebody leaves, within the same patience; the second one,
-    // on which a life depends, gets all of it.
-    if (!timers_.armed(Timer::patience) || !suspects_.empty()) be_patient(now);
+    // A first question may be put anew when somebody leaves, or from inside, within the same patience; the
+    // second one, on which a life depends, gets all of it.
+    const bool in_vain = std::exchange(asked_in_vain_, false);
+    if (!suspects_.empty()) {
+      be_patient(now);
+    } else if (!timers_.armed(Timer::patience)) {
+      in_vain ? be_patient(now, recount_interval()) : be_patient(now);
+    }
     recount_ = std::min(first_watch, recount_interval());
     if (suspects_.empty()) timers_.arm(Timer::recount, saturating_add(now, recount_));
     Ping ping = own_ping(response_channel_);
@@ -75,8 +80,10 @@ class Asking : public Attempt {
   }
 
   /// Asks where nobody counts us: who has it? And takes, or keeps, a place in the line.
-  void ask_from_outside(Actions& out) {
+  void ask_from_outside(Instant now, Actions& out) {
     census_ = {};
+    asked_in_vain_ = false;
+    be_patient(now, patience_outside());
     Ping ping = own_ping(inbox_);
     ping.waiting = true;
     out.emplace_back(action::Ping{identity_.channel, inbox_, encode(ping)});
@@ -100,12 +107,45 @@ class Asking : public Attempt {
     if (line_.size() <= record::list_max) line_.insert(line_.end(), more.begin(), more.end());
   }
 
-  /// Taken still, as far as the last answers tell: asks once more. All else needs a look from inside.
+  /// Somebody has it, or is inside and will find out, or the answers may be late. All else needs a look from
+  /// inside.
   void wait_on(Instant now, Actions& out) {
     eager_ = true;
-    if (inbox_.empty() || !is_taken(census_)) return come_in(out);
+    const bool late = is_late();
+    if (inbox_.empty() || !(late || is_contended(census_))) return come_in(out);
     timers_.arm(Timer::again, saturating_add(now, dice_.jittered(request_.check_interval)));
-    ask_from_outside(out);
+    // One more question would only make the answers later still; a look at the count disturbs nobody.
+    if (late) return out.push_back(action::Count{identity_.channel});
+    ask_from_outside(now, out);
+  }
+
+  /// Answers from inside are missing, and may still come.
+  [[nodiscard]] bool is_late() const {
+    const bool complete = census_.standing() == Census::Standing::complete;
+    return timers_.armed(Timer::patience) && !complete && !is_contended(census_);
+  }
+
+  /// Goes in when it is time to look again: those who wait for the same answers don't do so all at once.
+  void wait_in_vain() { asked_in_vain_ = true; }
+
+  /// What is left of the patience is for the same question from inside.
+  [[nodiscard]] Duration patience_outside() const {
+    return request_.unavailable_timeout - recount_interval();
+  }
+
+  /// Something has come in, so what is missing may only be late: whoever waits outside, or is about to take a
+  /// life, begins to wait anew. A first question from inside does not, for it may have to be put again and
+  /// again where others come and go.
+  void stay_patient(Instant now) {
+    if (!timers_.armed(Timer::patience)) return;
+    if (phase_ == Phase::waiting) be_patient(now, patience_outside());
+    if (!suspects_.empty()) be_patient(now);
+  }
+
+  /// Our own question has come back.
+  void hear_echo(Instant now) {
+    stay_patient(now);
+    census_.hear_echo();
   }
 
   /// What arrives where only we are asked to listen: an answer, or a hint.
@@ -115,11 +155,15 @@ class Asking : public Attempt {
       if (auto hint = decode_hint(payload)) return heed(std::move(*hint), now, out);
     }
     const bool weighs = phase_ == Phase::probing || phase_ == Phase::examining || phase_ == Phase::waiting;
-    if (weighs) census_.add(std::move(answer));
+    if (!weighs) return;
+    const std::size_t before = census_.answers().size();
+    census_.add(std::move(answer));
+    if (census_.answers().size() > before) stay_patient(now);
   }
 
   /// A hint costs a look at most.
   void heed(Hint hint, Instant now, Actions& out) {
+    asked_in_vain_ = false;
     if (phase_ == Phase::waiting) return come_in(out, std::move(hint.queue));
     watch_ = first_rest;
     if (phase_ == Phase::resting) recount(now, out);

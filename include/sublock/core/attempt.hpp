@@ -308,6 +308,7 @@ class Attempt {
     succeeding_ = handed_over_ = false;
     looked_twice_ = false;
     watch_ = first_rest;
+    asked_in_vain_ = false;
     suspects_.clear();
     census_ = {};
     heard_ = {};
@@ -328,9 +329,8 @@ class Attempt {
     if (!is_transient(refusal_.code)) trouble_.code = refusal_.code;
   }
 
-  void be_patient(Instant now) {
-    timers_.arm(Timer::patience, saturating_add(now, request_.unavailable_timeout));
-  }
+  void be_patient(Instant now) { be_patient(now, request_.unavailable_timeout); }
+  void be_patient(Instant now, Duration span) { timers_.arm(Timer::patience, saturating_add(now, span)); }
 
   /// No longer than this between two counts while answers are missing.
   [[nodiscard]] Duration recount_interval() const {
@@ -369,6 +369,7 @@ class Attempt {
   bool handed_over_ = false;  // the owner has handed us the lock, if nobody comes before us
   bool looked_twice_ = false;
   bool overheard_long_enough_ = false;
+  bool asked_in_vain_ = false;  // from outside
   int losses_ = 0;
   std::size_t join_count_ = 0;
   Duration watch_ = first_rest;     // how long until the next look at the count

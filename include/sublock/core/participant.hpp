@@ -123,7 +123,7 @@ class Participant : public Hold {
 
   void handle(const event::Listening& listening, Instant now, Actions& out) {
     if (phase_ == Phase::tuning && listening.channel == response_channel_) ping(now, out);
-    if (phase_ == Phase::waiting && listening.channel == inbox_) ask_from_outside(out);
+    if (phase_ == Phase::waiting && listening.channel == inbox_) ask_from_outside(now, out);
   }
 
   void handle(const event::Message& message, Instant now, Actions& out) {
@@ -136,14 +136,16 @@ class Participant : public Hold {
     }
   }
 
-  void handle(const event::Pinged& pinged, Instant, Actions& out) {
+  void handle(const event::Pinged& pinged, Instant now, Actions& out) {
     if (phase_ == Phase::granting && pinged.response_channel == grant_.nonce) {
       return complete_grant(pinged.count, out);
     }
     if (phase_ == Phase::waiting && pinged.response_channel == inbox_) {
+      stay_patient(now);
       return census_.reach(pinged.count, pinged.receivers);
     }
     if (phase_ != Phase::probing || pinged.response_channel != response_channel_) return;
+    stay_patient(now);
     census_.reach(rules.count_in_ping ? pinged.count : join_count_, pinged.receivers);
   }
 
@@ -151,6 +153,7 @@ class Participant : public Hold {
     if constexpr (!rules.count_in_join) {
       if (phase_ == Phase::joining) return counted.count == 1 ? claim(now, out) : ping(now, out);
     }
+    if (phase_ == Phase::waiting && is_late() && counted.count == 0) return come_in(out);
     if (phase_ == Phase::resting && counted.count == 1) return start_over(out);  // nobody else is left
     // Whoever has gone without an answer won't give one: ask those who are left.
     const bool somebody_left = census_.reached() && counted.count < *census_.reached();
@@ -198,6 +201,7 @@ class Participant : public Hold {
         return;
       case Verb::ping:
         if (phase_ == Phase::probing) step_aside(refused.failure, now, out);
+        if (phase_ == Phase::waiting) timers_.disarm(Timer::patience);  // no answers, then
         // Whether the grant gets through or not, the lock is not ours any more.
         if (phase_ == Phase::granting) leave(Result::released, out);
         return;
@@ -237,7 +241,7 @@ class Participant : public Hold {
   void hear(const Ping& ping, Instant now, Actions& out) {
     if (ping.response_channel == identity_.channel) return;  // would go round in circles
     if (ping.response_channel == response_channel_) {
-      if (phase_ == Phase::probing) census_.hear_echo();
+      if (phase_ == Phase::probing) hear_echo(now);
       return;
     }
     if (!joined() || (phase_ == Phase::leaving && !rules.answer_while_leaving)) return;
@@ -328,6 +332,7 @@ class Participant : public Hold {
 
   void lose_patience(Instant now, Actions& out) {
     if (holds()) return fail_check(out);
+    if (phase_ == Phase::waiting) return wait_in_vain();
     if (phase_ == Phase::fencing) {
       bequeath(out);
       const char* silence = fence_token_ ? " did not deliver the check of it" : " did not answer INCR";

@@ -88,6 +88,17 @@ TEST(Crowds, AHandOverCostsTheSameHoweverManyWait) {
       << "and it is said once, and heard once";
 }
 
+TEST(Crowds, TwoWhoTakeTurnsCostLess) {
+  Queue queue({writes}, seldom);
+  queue.hand_over();
+  for (int round = 0; round < 5; ++round) {
+    const Traffic cost = queue.cost([&] { queue.hand_over(); });
+    // Nobody else stands there who would answer him who comes again.
+    EXPECT_EQ(cost.commands, 26U);
+    EXPECT_EQ(cost.messages, 8U);
+  }
+}
+
 TEST(Crowds, WhoeverWaitsCostsATrickle) {
   const auto seconds = 5;
   const auto trickle = [&](std::size_t waiters) {

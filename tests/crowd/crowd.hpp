@@ -137,7 +137,8 @@ class Crowd {
 
     void perform() {
       for (const core::Action& action : actions_) crowd_.weigh(action);
-      sublock::perform(actions_, *line_, crowd_.clock_, [&](const std::string& text) { crowd_.warnings_ += text + '\n'; });
+      sublock::perform(actions_, *line_, crowd_.clock_,
+                       [&](const std::string& text) { crowd_.warnings_ += text + '\n'; });
     }
 
     [[nodiscard]] Instant next_due() const {

@@ -11,9 +11,7 @@ namespace sublock {
 struct SteadyClock {
   [[nodiscard]] Instant now() const noexcept { return std::chrono::steady_clock::now(); }
   /// The system's, which others may set.
-  [[nodiscard]] WallTime wall() const noexcept {
-    return std::chrono::system_clock::now().time_since_epoch();
-  }
+  [[nodiscard]] WallTime wall() const noexcept { return std::chrono::system_clock::now().time_since_epoch(); }
 };
 
 static_assert(WallClockPolicy<SteadyClock>);

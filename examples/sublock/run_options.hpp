@@ -103,9 +103,7 @@ inline std::optional<Status> RunOptions::read(const Words& words, RunOptions& op
   static const std::map<string, OnLoss> ways{
       {"term", OnLoss::term}, {"kill", OnLoss::kill}, {"warn", OnLoss::warn}};
   string on_loss = "term";
-  app.add_option("--on-loss", on_loss,
-                 "what a lost lock does to the command: term, then KILL after the grace; kill at once; warn "
-                 "and let it go on")
+  app.add_option("--on-loss", on_loss, "when the lock is lost: TERM and then KILL, or KILL, or only a word")
       ->type_name("term|kill|warn")
       ->check(CLI::IsMember({"term", "kill", "warn"}).description(""));
   auto* const label =

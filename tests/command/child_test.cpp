@@ -31,7 +31,6 @@ TEST_F(ChildCommand, GetsTheSignalsThatItsWrapperGets) {
     auto command = run(with({}, shell("trap 'echo got " + name + "; exit 7' " + name)));
     command.expect_line("^READY$");
     command.signal(number);
-    command.say("");
     command.expect_line("^got " + name + "$");
     EXPECT_EQ(command.exit_status(), 7) << command.transcript();
   }
@@ -100,7 +99,6 @@ TEST_F(ChildCommand, IsTerminatedWhenTheLockIsLost) {
   auto command = run(with({}, shell("trap 'echo got TERM; exit 0' TERM")));
   command.expect_line("^READY$");
   break_lock();
-  command.say("");
   command.expect_line("^got TERM$");
   EXPECT_EQ(command.exit_status(), 74) << command.transcript();
   EXPECT_NE(command.errors().find("the lock on channel 'c' was lost"), std::string::npos) << command.errors();

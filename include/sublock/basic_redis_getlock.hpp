@@ -34,14 +34,16 @@ namespace sublock {
 /// A lock on a key. Models Lockable and TimedLockable; exclusive only.
 ///
 /// It is held until `unlock`, or until no extension has got through for `expire`, counted on our own steady clock
-/// from before the last one that did was sent: Redis keeps the key at least as long. What is lost is told by
-/// `lost()`, `ensure_held()`, `stop_token()` and `on_lost`.
+/// from before the last one that did was sent: Redis keeps the key at least as long, unless somebody deletes it, the
+/// server evicts it for want of memory, or restarts without its last writes; then the next extension finds out. What
+/// is lost is told by `lost()`, `ensure_held()`, `stop_token()` and `on_lost`.
 ///
 /// - The owner is the object, not the thread: any thread may call any member, and unlock.
 /// - Locking what this object holds already is an error at once, Errc::already_held, and its lease goes on.
 /// - All locks of one connection object are extended by one thread.
 /// - A child of fork() holds nothing.
-/// - It is safe as long as neither side's clock runs away from the other within one `expire`. Of the time of day
+/// - It is safe as long as neither side's clock runs away from the other within one `expire`. Ours stands still while
+///   the machine is suspended, which is noticed after a second and a quarter: until then it may be believed too long. Of the time of day
 ///   nothing depends on it, but with a server before 2.6.12, see the README.
 template <LeaseTransportPolicy Transport, WallClockPolicy Clock = SteadyClock>
 class BasicRedisGetlock {
@@ -106,9 +108,10 @@ class BasicRedisGetlock {
   /// most `unavailable_timeout`. True if the lock was held until now; false if it had been lost, was not held, or
   /// nobody confirmed (the key then expires).
   bool unlock() noexcept {
-    const auto session = claim_.take_back();
+    auto session = claim_.take_back();
     if (!session) return false;
     const bool kept = session->release(options_.unavailable_timeout);
+    session.reset();
     claim_.end(false);
     return kept;
   }

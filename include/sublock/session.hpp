@@ -114,6 +114,7 @@ class Session final : private core::Listener {
   static constexpr Duration polite_patience = std::chrono::milliseconds(100);
 
   void on_event(const core::Event& event) override {
+    if (std::holds_alternative<core::event::Reminded>(event)) reminder_.reset();
     const bool held = player_.holds();
     player_.on(event, clock_.now(), actions_);
     if (held && player_.result() == core::Result::lost) tell_loss(player_.failure().text);

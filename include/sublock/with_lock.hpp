@@ -17,9 +17,10 @@ namespace sublock::detail {
 /// `lock.ensure_held()` throws if the lock was not held any more.
 template <class Lock, class Release, class Work>
 decltype(auto) with_lock(Lock& lock, Release release, Work&& work) {
-  const std::unique_ptr<Lock, Release> guard(&lock, release);
+  std::unique_ptr<Lock, Release> guard(&lock, release);
   const auto give_back = [&] {
-    if (!release(&lock)) lock.ensure_held();
+    // Once and no more: by now it may be another thread's.
+    if (!release(guard.release())) lock.ensure_held();
   };
   const auto run = [&]() -> decltype(auto) {
     if constexpr (std::invocable<Work, std::stop_token>) {

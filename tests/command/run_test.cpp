@@ -85,7 +85,7 @@ TEST_F(RunCommand, WaitsFailsOrGivesUp) {
   EXPECT_EQ(once.exit_status(), 1);
   EXPECT_NE(once.errors().find("label \"the other\""), std::string::npos) << once.errors();
   EXPECT_EQ(run({"-w", "0", "c", "true"}).exit_status(), 1);
-  EXPECT_EQ(run({"-E", "9", "--timeout", "0.2", "c", "true"}).exit_status(), 9);
+  EXPECT_EQ(run({"-E", "9", "--timeout", "1.2", "c", "true"}).exit_status(), 9);
   auto quiet = run({"-q", "-n", "-E", "0", "c", "false"});
   EXPECT_EQ(quiet.exit_status(), 0);
   EXPECT_EQ(quiet.errors(), "");
@@ -148,7 +148,7 @@ TEST_F(RunCommand, WithoutACommandItHoldsUntilASignal) {
 
 TEST_F(RunCommand, SaysThatThereIsNoServer) {
   server.stop();
-  auto lonely = run({"-w", "0.2", "c", "true"});
+  auto lonely = run({"-w", "1.2", "c", "true"});
   EXPECT_EQ(lonely.exit_status(), 69) << lonely.transcript();
   EXPECT_NE(lonely.errors().find(std::to_string(server.port())), std::string::npos) << lonely.errors();
 }

@@ -159,6 +159,29 @@ TEST_F(VirtualGetlock, ManyOfOneProcessAreExtendedOverOneConnection) {
   for (const auto& lock : locks) EXPECT_TRUE(lock->unlock());
 }
 
+/// A hundredth slower than the world.
+struct SlowClock {
+  [[nodiscard]] Instant now() const noexcept {
+    const Duration since = inner.now().time_since_epoch();
+    return Instant(since - since / 100);
+  }
+  [[nodiscard]] WallTime wall() const noexcept { return inner.wall(); }
+
+  ManualClock inner;
+};
+
+TEST_F(VirtualGetlock, WhoseClockIsSlowIsRemindedAllTheSame) {
+  const auto slow_process = world.connect();
+  BasicRedisGetlock<InMemoryTransport, SlowClock> slow(slow_process, key + "-slow",
+                                                       {.clock = {world.clock()}});
+  slow.lock();
+  pass(10s);
+  EXPECT_TRUE(slow.held());
+  world.redis->partition(*slow_process);
+  pass(3s);
+  EXPECT_TRUE(slow.lost());
+}
+
 TEST_F(VirtualGetlock, WhatItCosts) {
   EXPECT_EQ(cost([&] { mine.unlock(); }), (in_memory::Counts{2, 2, 0, 0})) << "EVAL, and a word to who waits";
   EXPECT_EQ(cost([&] { mine.lock(); }), (in_memory::Counts{1, 1, 0, 0})) << "SET";

@@ -121,8 +121,8 @@ TEST_F(Proving, WhoTriesOnceLeavesNothingBehindEither) {
   EXPECT_EQ(std::ranges::count(said, tell), 1);
   talk.hears(dropped(false));
   EXPECT_EQ(talk.phase(), Phase::idle);
-  EXPECT_EQ(talk.result(), Result::failed);
-  EXPECT_NE(talk.why().find("too late"), std::string::npos);
+  EXPECT_EQ(talk.result(), Result::busy);
+  EXPECT_NE(talk.why().find("taken away"), std::string::npos);
 }
 
 // --- doubts ------------------------------------------------------------------------------------------------

@@ -47,6 +47,26 @@ TEST_F(Taking, ALeaseThatIsAlmostOverIsOne) {
   EXPECT_FALSE(talk.is_held());
 }
 
+TEST_F(Taking, AReleaseIsNotForgottenWhereItIsHeardBeforeAnAnswerThatIsOlder) {
+  talk.waits();
+  talk.hears(event::Listening{"K"});
+  for (const bool while_looking : {false, true}) {
+    EXPECT_EQ(talk.phase(), Phase::taking);
+    if (!while_looking) {
+      EXPECT_EQ(talk.hears_message(release_channel("K"), ""), nothing);
+    }
+    talk.hears(taken(false));
+    if (while_looking) {
+      EXPECT_EQ(talk.hears_message(release_channel("K"), ""), nothing);
+    }
+    const Said again = talk.hears(found_another());
+    ASSERT_EQ(again.size(), 1U);
+    EXPECT_TRUE(std::holds_alternative<action::Take>(again[0])) << "he tries again instead of waiting";
+  }
+  talk.hears(taken(false));
+  EXPECT_EQ(talk.hears(found_another()), nothing) << "once";
+}
+
 // --- somebody else has it --------------------------------------------------------------------------------
 
 TEST_F(Taking, WhoIsRefusedLooksAndListensAndTriesAgainOnceHeListens) {

@@ -86,7 +86,7 @@ class Probe : public core::lease::Leaseholder {
   [[nodiscard]] std::string name() const {
     std::string name;
     const auto add = [&name](auto value) { name += static_cast<char>(value); };
-    for (const bool flag : {contacted_, hears_, unsure_, proven_, doubted_, tried_last_, tried_twice_})
+    for (const bool flag : {contacted_, hears_, rang_, unsure_, proven_, doubted_, tried_last_, tried_twice_})
       add(flag);
     add(phase_), add(result_), add(after_), add(extensions_ + 64), add(token_.has_value());
     for (const Instant time : {deadline_, again_, sent_at_, confirmed_until_}) {

@@ -34,10 +34,10 @@ class StallingTransport {
 
     void wait(std::unique_lock<std::mutex>& lock, Duration at_most, std::stop_token stop) {
       // The keeper's first turn comes after what had arrived before.
-      const bool stands_still = outer_->stands_still && asked_;
-      Inner::wait(lock, stands_still ? Duration::zero() : at_most, std::move(stop));
+      const bool still = outer_->stands_still && asked_;
+      Inner::wait(lock, still ? Duration::zero() : at_most, std::move(stop));
       asked_ = true;
-      if (!stands_still) return;
+      if (!still) return;
       outer_->stands_still = false;
       listener_.on_event(core::event::Doubted{"the process stood still"});
     }

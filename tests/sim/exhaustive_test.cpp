@@ -84,7 +84,7 @@ std::vector<Case> three_once() {
          mix,
          {.timeouts = any, .kills = any, .losses = any, .faults = 2, .recounts = false, .cancels = false},
          {},
-         cheap ? Extent::standard : Extent::large});
+         mix == "RRR" ? Extent::standard : Extent::large});
     const Circumstances quick{.timeouts = 0, .recounts = false, .cancels = false};
     Circumstances how = quick;
     how.recounts = how.cancels = true;

@@ -97,7 +97,7 @@ class Attempt {
   void take(Instant now, Actions& out) {
     renew_mark();  // a command that was given up, and is carried out late, must not look like this one
     phase_ = Phase::taking;
-    doubted_ = false;
+    doubted_ = rang_ = false;
     again_ = Instant::max();
     sent_at_ = now;
     out.emplace_back(action::Take{identity_.key, mark_, request_.expire});
@@ -125,7 +125,7 @@ class Attempt {
   /// The key is ours; for how long it counts from when we asked.
   void begin(Instant now, Actions& out) {
     confirmed_until_ = saturating_add(sent_at_, request_.expire);
-    if (now >= confirmed_until_) return fail_the_proof(now, out);
+    if (now >= confirmed_until_) return fail_the_proof(too_late(), now, out);
     if (request_.fencing || doubted_) return prove(now, out);
     proven_ = true;
     hold_if_proven(now, out);
@@ -144,7 +144,7 @@ class Attempt {
 
   void hold_if_proven(Instant now, Actions& out) {
     if (!proven_ || (request_.fencing && !token_)) return;
-    if (now >= confirmed_until_) return fail_the_proof(now, out);
+    if (now >= confirmed_until_) return fail_the_proof(too_late(), now, out);
     phase_ = Phase::holding;
     result_ = Result::acquired;
     unsure_ = false;
@@ -153,11 +153,15 @@ class Attempt {
     if (std::exchange(hears_, false)) out.emplace_back(action::Deafen{});
   }
 
+  [[nodiscard]] Failure too_late() const {
+    return {Errc::connect, request_.server + " answers too late for a lease that short"};
+  }
+
   /// It came too late, or somebody else has it already.
-  void fail_the_proof(Instant now, Actions& out) {
+  void fail_the_proof(const Failure& why, Instant now, Actions& out) {
     out.emplace_back(action::Drop{identity_.key, mark_});
     unsure_ = false;
-    trouble_ = {Errc::connect, request_.server + " answers too late for a lease that short"};
+    trouble_ = why;
     if (request_.once) return run_out_of_time(now, out);
     wait(dice_.jittered(retry_interval), now);
   }
@@ -256,6 +260,8 @@ class Attempt {
   Instant confirmed_until_;  // holds only before that
   bool contacted_ = false;   // the server has answered this object at least once
   bool hears_ = false;       // of the key being given back
+  bool rang_ = false;        // it was, or may have been, since the last take
+  bool warned_ = false;      // that nobody tells us
   bool unsure_ = false;      // a take was sent, and nobody knows what became of it
   bool proven_ = false;
   bool doubted_ = false;  // the process stood still, and nothing has come back since

@@ -129,18 +129,23 @@ class Leaseholder : public Attempt {
     if (request_.once || tried_last_) return finish(Result::busy, {}, out);
     // Whoever gave it back before we listened has told nobody: hence one more try once we do.
     if (!std::exchange(hears_, true)) out.emplace_back(action::Hear{identity_.key});
+    if (rang_) return take(now, out);
     wait(std::min(dice_.jittered(look_interval), found.left.value_or(look_interval) + tick_of_ttl), now);
   }
 
-  void handle(const event::Listening&, Instant now, Actions& out) {
-    if (phase_ == Phase::waiting && !unsure_) take(now, out);
+  void handle(const event::Listening&, Instant now, Actions& out) { ring(now, out); }
+
+  /// It may be free. Answers come another way, and may tell of before.
+  void ring(Instant now, Actions& out) {
+    if (phase_ == Phase::waiting && !unsure_) return take(now, out);
+    rang_ = phase_ == Phase::taking || phase_ == Phase::looking;
   }
 
   /// Nobody but the server knows whether it is true.
   void handle(const event::Message& message, Instant now, Actions& out) {
     const bool tells = message.channel == release_channel(identity_.key) || message.payload == "del" ||
                        message.payload == "expired" || message.payload == "evicted";
-    if (phase_ == Phase::waiting && tells && !unsure_) take(now, out);
+    if (tells) ring(now, out);
   }
 
   void handle(const event::Incremented& incremented, Instant now, Actions& out) {
@@ -178,6 +183,7 @@ class Leaseholder : public Attempt {
         return;
       case Verb::listen:
         hears_ = hears_ && !transient;
+        if (std::exchange(warned_, true)) return;
         out.emplace_back(action::Warn{"nobody can tell us when it is free: " + refused.failure.text});
         return;
       default: return;
@@ -216,7 +222,8 @@ class Leaseholder : public Attempt {
   void hear_of_extension(bool done, Instant now, Actions& out) {
     const bool latest = --extensions_ == 0;
     if (phase_ == Phase::proving) {
-      if (!done) return fail_the_proof(now, out);
+      if (!done)
+        return fail_the_proof({Errc::busy, "the key was taken away before it could be kept"}, now, out);
       if (!latest) return;
       confirmed_until_ = saturating_add(sent_at_, request_.expire);
       proven_ = true;

@@ -61,7 +61,8 @@ class Greeting {
     steps_.pop_front();
     if (is_error(reply)) {
       const std::string_view error = text_of(reply);
-      // A server before 6.0 doesn't know HELLO, and a user may lack it: then its role stays unknown.
+      // A server before 6.0 doesn't know HELLO: it is asked by INFO. A user may lack both: then its role stays
+      // unknown.
       if (step == "HELLO" && error.starts_with("NOPERM")) return {};
       if (step == "HELLO" && is_unknown_command(error)) {
         ask_for_version();

@@ -102,6 +102,9 @@ class KeyExchange {
 
   void watch() {
     watches_ = true;
+    // Whoever may not transact must hear of it before something is done that nothing holds together.
+    ask({"MULTI"});
+    ask({"DISCARD"});
     ask({"WATCH", claim_.key});
     ask_what_there_is();
   }
@@ -197,7 +200,7 @@ class KeyExchange {
   bool old_;
   bool watches_ = false;
   std::string bytes_;
-  std::array<std::string_view, 8> commands_{};  // in the order of the replies to come
+  std::array<std::string_view, 10> commands_{};  // in the order of the replies to come
   std::size_t asked_ = 0;
   std::size_t taken_ = 0;
   bool done_ = false;

@@ -93,6 +93,13 @@ class Mouth final : public Link {
   static constexpr core::Duration delay_max = std::chrono::seconds(1);
   static constexpr core::Duration proven_after = std::chrono::milliseconds(100);
 
+  /// What is asked for an attempt that has ended is asked in vain; what ends one, or tells others, is not.
+  [[nodiscard]] static bool is_in_vain(const Said& said) {
+    if (!said.request.verb() || said.request.verb() == core::Verb::drop) return false;
+    const auto line = said.line.lock();
+    return !line || line->epoch != said.epoch;
+  }
+
   void transmit(Said said) {
     if (complaint_ && said.request.verb()) return refuse(said, *std::exchange(complaint_, {}));
     engaged_ = said.request.excludes_others();
@@ -116,6 +123,7 @@ class Mouth final : public Link {
   void transmit_waiting() {
     waiting_bytes_ = 0;
     for (Said& said : std::exchange(waiting_, {})) {
+      if (is_in_vain(said)) continue;
       // It may break under the weight.
       ready() && !engaged_ ? transmit(std::move(said)) : keep(std::move(said));
     }

@@ -173,7 +173,7 @@ TYPED_TEST_P(LockLaws, FiftyReadersAndOneWriter) {
   EXPECT_EQ(this->world.subscribers(this->channel), 50u);
   auto writer = this->lock();
   try {
-    writer->acquire({.timeout = 100ms});
+    writer->acquire({.timeout = 700ms});
     FAIL() << "a writer among readers";
   } catch (const AlreadyLocked& error) {
     EXPECT_EQ(error.holders().size(), 50u);

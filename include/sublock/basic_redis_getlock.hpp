@@ -111,6 +111,7 @@ class BasicRedisGetlock {
     auto session = claim_.take_back();
     if (!session) return false;
     const bool kept = session->release(options_.unavailable_timeout);
+    session->tell_news();
     session.reset();
     claim_.end(false);
     return kept;
@@ -187,7 +188,7 @@ class BasicRedisGetlock {
     const auto session = claim_.begin(make, [this](const std::shared_ptr<Transport>& connection) {
       refresh_dice();
       return std::make_shared<HeldSession>(connection, core::lease::Leaseholder(key_, dice_->split()),
-                                           options_.clock, claim_.notice());
+                                           options_.clock, claim_.notice(), options_.observer);
     });
     typename HeldSession::Outcome outcome;
     try {
@@ -199,6 +200,7 @@ class BasicRedisGetlock {
     }
     const bool held = outcome.result == core::Result::acquired;
     claim_.end(held);
+    session->tell_news();
     log(outcome, held);
     if (held) return {true, {}};
     auto& report = outcome.report;

@@ -82,6 +82,7 @@ class BasicRedisLock {
     if (!session) return false;
     const bool kept = session->release(options().unavailable_timeout);
     tenancy_.had_company(session->inspect([](const auto& participant) { return participant.had_company(); }));
+    session->tell_news();
     session.reset();
     claim().end(false);
     return kept;
@@ -172,15 +173,30 @@ class BasicRedisLock {
   /// Empty if there is nobody. Blocks for one round trip, at most `timeout`. Throws LockError: Errc::busy
   /// where somebody does not answer, or what `acquire` throws.
   [[nodiscard]] std::vector<Holder> probe(Duration timeout = std::chrono::seconds(1)) {
-    const auto connection = tenancy_.connection_to_ask();
-    Asker asker(connection, options().clock, tenancy_.roll_call());
-    const auto complete = [](const core::RollCall& call) {
-      return call.complete() || call.census().reached() == 0;
-    };
-    if (!asker.wait_until(timeout, complete))
-      throw LockError(explain_silence(channel(), asker.question().census(), detail::server_of(*connection)));
     std::vector<Holder> holders;
-    for (const auto& [id, holder] : asker.question().census().answers()) holders.push_back(holder);
+    Failure silence{{}, {}};
+    const Instant asked = options().clock.now();
+    {
+      const auto connection = tenancy_.connection_to_ask();
+      Asker asker(connection, options().clock, tenancy_.roll_call());
+      const auto complete = [](const core::RollCall& call) {
+        return call.complete() || call.census().reached() == 0;
+      };
+      const bool told = asker.wait_until(timeout, complete);
+      const core::Census& census = asker.question().census();
+      if (!told) silence = explain_silence(channel(), census, detail::server_of(*connection));
+      for (const auto& [id, holder] : census.answers()) holders.push_back(holder);
+    }
+    if (options().observer) {
+      tell(options().observer, {.kind = Observation::Kind::probe,
+                                .name = channel(),
+                                .holder_id = holder_id(),
+                                .took = options().clock.now() - asked,
+                                .code = silence.code,
+                                .text = silence.text,
+                                .others = holders});
+    }
+    if (!silence.text.empty()) throw LockError(silence);
     return holders;
   }
 
@@ -266,6 +282,7 @@ class BasicRedisLock {
     }
     const bool held = outcome.result == core::Result::acquired;
     claim().end(held);
+    session->tell_news();
     if (options().on_warning) {
       for (const std::string& warning : outcome.warnings) options().on_warning(text_of(warning));
     }

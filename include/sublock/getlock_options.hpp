@@ -7,6 +7,7 @@
 #include <sublock/core/dice.hpp>
 #include <sublock/error.hpp>
 #include <sublock/explain_lease.hpp>
+#include <sublock/observation.hpp>
 #include <sublock/policies.hpp>
 
 #include <chrono>
@@ -38,6 +39,8 @@ struct GetlockOptions {
   /// Called once for each loss, on a thread of its own; may unlock, may take its time; exceptions end there.
   /// None by default.
   std::function<void(const LockLost&)> on_lost = {};
+  /// Told of all that this object does and meets, with durations; see Observer. None by default.
+  Observer observer = {};
   /// Where 128 random bits come from, for names and for jitter. Empty, the default: from the system.
   std::function<core::Dice::Seed()> entropy = {};
   /// How to build a connection, where the lock isn't given one.

@@ -38,14 +38,15 @@ class LossNotice {
     stop_ = std::stop_source();
   }
 
-  /// Sets the flag at once, and starts the thread that requests the stop and calls back.
-  void tell(const LockLost& error) {
+  /// Sets the flag at once, and starts the thread that requests the stop, calls `first` and calls back.
+  void tell(const LockLost& error, std::function<void()> first = {}) {
     const std::lock_guard lock(mutex_);
     error_ = error;
     lost_ = true;
-    auto notice = [stop = stop_, callback = callback_, error]() mutable noexcept {
+    auto notice = [stop = stop_, callback = callback_, error, first = std::move(first)]() mutable noexcept {
       stop.request_stop();
       try {
+        if (first) first();
         if (callback) callback(error);
       } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left to be told
       }

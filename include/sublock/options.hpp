@@ -8,6 +8,7 @@
 #include <sublock/core/name.hpp>
 #include <sublock/error.hpp>
 #include <sublock/explain.hpp>
+#include <sublock/observation.hpp>
 #include <sublock/policies.hpp>
 
 #include <cstdint>
@@ -63,6 +64,8 @@ struct LockOptions {
   /// Called by the thread that acquires, with something an operator should know, such as strangers on
   /// the channel; must not throw. None by default.
   std::function<void(std::string_view)> on_warning = {};
+  /// Told of all that this object does and meets, with durations; see Observer. None by default.
+  Observer observer = {};
   /// How to build a connection, where the lock isn't given one.
   typename Transport::Options connection = {};
   Election election = {};

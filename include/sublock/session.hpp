@@ -12,6 +12,7 @@
 #include <sublock/loss_notice.hpp>
 #include <sublock/perform.hpp>
 #include <sublock/policies.hpp>
+#include <sublock/witness.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -30,12 +31,14 @@ namespace sublock {
 template <class Transport, class Line, class Player, ClockPolicy Clock>
 class Session final : private core::Listener {
  public:
-  /// `notice` must outlive the session.
-  Session(std::shared_ptr<Transport> transport, Player player, Clock clock, LossNotice& notice)
+  /// `notice` and `observer` must outlive the session.
+  Session(std::shared_ptr<Transport> transport, Player player, Clock clock, LossNotice& notice,
+          const Observer& observer)
       : transport_(std::move(transport)),
         player_(std::move(player)),
         clock_(std::move(clock)),
-        notice_(notice) {}
+        notice_(notice),
+        witness_(observer) {}
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -62,9 +65,11 @@ class Session final : private core::Listener {
   Outcome acquire(const auto& request, const std::stop_token& stop) {
     std::unique_lock lock(transport_->mutex());
     line_ = std::make_unique<Line>(transport_, static_cast<core::Listener&>(*this));
+    witness_.begin(player_, request, clock_.now());
     player_.acquire(request, clock_.now(), actions_);
     run(lock, stop, [&] { return polite_limit(request.deadline); });
     const bool holds = player_.holds() || player_.result() == core::Result::lost;
+    if (!holds) witness_.fail(player_, clock_.now());
     if (!holds) line_.reset();
     return {holds ? core::Result::acquired : player_.result(), player_.report(),
             std::exchange(warnings_, {})};
@@ -88,8 +93,15 @@ class Session final : private core::Listener {
       const std::string unconfirmed = asked ? "the server did not confirm the release" : "";
       tell_loss(unconfirmed + (asked && !why.empty() ? ": " : "") + why);
     }
+    if (kept) witness_.release(player_, clock_.now());
     line_.reset();
     return kept;
+  }
+
+  /// Tells the observer what there is to tell: here the user's code runs, without the mutex.
+  void tell_news() {
+    std::unique_lock lock(transport_->mutex());
+    tell_news(lock);
   }
 
   /// What `look` sees of the participant, under the mutex.
@@ -115,14 +127,32 @@ class Session final : private core::Listener {
 
   void on_event(const core::Event& event) override {
     if (std::holds_alternative<core::event::Reminded>(event)) reminder_.reset();
-    const bool held = player_.holds();
-    player_.on(event, clock_.now(), actions_);
-    if (held && player_.result() == core::Result::lost) tell_loss(player_.failure().text);
+    step([&](Instant now) { player_.on(event, now, actions_); });
     perform();
     if (player_.holds()) ask_for_reminder();
   }
 
-  void tell_loss(const std::string& why) { notice_.tell(LockLost(explain_loss(player_.identity(), why))); }
+  /// One move of the player, and what others must learn of it at once.
+  void step(auto move) {
+    const bool held = player_.holds();
+    const Instant now = clock_.now();
+    move(now);
+    witness_.look(player_, actions_, now);
+    if (held && player_.result() == core::Result::lost) tell_loss(player_.failure().text);
+  }
+
+  void tell_loss(const std::string& why) {
+    witness_.lose(player_, why, clock_.now());
+    notice_.tell(LockLost(explain_loss(player_.identity(), why)), witness_.telling());
+  }
+
+  void tell_news(std::unique_lock<std::mutex>& lock) {
+    const auto telling = witness_.telling();
+    if (!telling) return;
+    lock.unlock();
+    telling();
+    lock.lock();
+  }
 
   /// After the process stood still, nobody may be told that he holds before somebody has looked.
   [[nodiscard]] bool is_in_doubt() const { return transport_->stalled() || player_.doubtful(clock_.now()); }
@@ -131,26 +161,32 @@ class Session final : private core::Listener {
   /// the limit that `limit_of_leaving` gives once the outcome is known; its connection is then dropped.
   bool run(std::unique_lock<std::mutex>& lock, std::stop_token stop, auto limit_of_leaving) {
     constexpr auto idle = decltype(player_.phase())::idle;
-    const Attendance attendance(*line_);
+    std::optional<Attendance<Line>> attendance(std::in_place, *line_);
     std::optional<Instant> limit;
     for (;;) {
       perform();
+      if (witness_.has_news() && Witness::waits(player_)) {
+        attendance.reset();  // the keeper reads meanwhile
+        tell_news(lock);
+        attendance.emplace(*line_);
+      }
       if (player_.holds()) ask_for_reminder();
       if (player_.phase() == idle || (player_.holds() && !is_in_doubt())) return true;
-      Instant now = clock_.now();
+      const Instant now = clock_.now();
       if (!player_.is_trying() && !player_.holds()) {
         if (!limit) limit = limit_of_leaving();
         if (now >= *limit) break;
       }
       line_->wait(lock, time_until(player_.next_due(), limit, now), stop);
-      now = clock_.now();
-      if (stop.stop_requested()) {
-        player_.cancel(actions_);
-        stop = {};  // heard; the rest is waiting for the good-bye
-      }
-      player_.decide(now, actions_);
-      player_.tick(now, actions_);
-      player_.decide(now, actions_);
+      step([&](Instant then) {
+        if (stop.stop_requested()) {
+          player_.cancel(actions_);
+          stop = {};  // heard; the rest is waiting for the good-bye
+        }
+        player_.decide(then, actions_);
+        player_.tick(then, actions_);
+        player_.decide(then, actions_);
+      });
     }
     player_.abandon(actions_);
     perform();
@@ -189,6 +225,7 @@ class Session final : private core::Listener {
   typename Player::Actions actions_;
   std::vector<std::string> warnings_;
   std::optional<Instant> reminder_;
+  Witness witness_;
 };
 
 }  // namespace sublock

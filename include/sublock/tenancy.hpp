@@ -50,7 +50,7 @@ class Tenancy {
           }
           return std::make_shared<HeldSession>(
               connection, Participant(identity_, dice_.split(), options_.election, options_.reaper),
-              options_.clock, claim_.notice());
+              options_.clock, claim_.notice(), options_.observer);
         });
   }
 

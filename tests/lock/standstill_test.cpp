@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 namespace sublock::testing {
@@ -42,6 +43,14 @@ class StallingTransport {
       listener_.on_event(core::event::Doubted{"the process stood still"});
     }
 
+    void publish(const std::string& to, const std::string& payload) {
+      if (!outer_->is_mute) Inner::publish(to, payload);
+    }
+    /// The keeper may be later than the caller, who waits for the same instant.
+    void remind(Duration after) {
+      if (!outer_->is_mute) Inner::remind(after);
+    }
+
    private:
     std::shared_ptr<StallingTransport> outer_;
     core::Listener& listener_;
@@ -61,6 +70,7 @@ class StallingTransport {
 
   std::shared_ptr<InMemoryTransport> inner;
   bool stands_still = true;
+  bool is_mute = false;
 };
 
 static_assert(LeaseTransportPolicy<StallingTransport>);
@@ -77,6 +87,15 @@ TEST_F(StandstillOnTheWay, ALockIsLookedAfterFirst) {
   lock.acquire();
   EXPECT_FALSE(process->stalled());
   EXPECT_TRUE(lock.held()) << "not in doubt, whoever is told that he has it";
+}
+
+TEST_F(StandstillOnTheWay, ALockThatIsLostWhileItIsLookedAfterIsToldToBeLost) {
+  process->is_mute = true;  // so what is published to look after it never comes back
+  BasicRedisLock<StallingTransport, LowestIdElection, ClientListReaper, ManualClock> lock(
+      process, "standstill", {.clock = world.clock()});
+  lock.acquire();
+  EXPECT_TRUE(lock.lost());
+  EXPECT_FALSE(lock.held());
 }
 
 TEST_F(StandstillOnTheWay, ALeaseIsLookedAfterFirst) {

@@ -224,7 +224,7 @@ class Asking : public Attempt {
     timers_.disarm_steps();
     if (census_.strangers() > 0 && strangers_.empty()) {
       strangers_ = describe_strangers(census_);
-      out.emplace_back(action::Warn{strangers_});
+      out.emplace_back(action::Warn{strangers_, Warning::stranger});
     }
     trouble_ = {};
   }

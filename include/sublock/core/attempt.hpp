@@ -37,6 +37,10 @@ class Attempt {
   /// Subscribers that were found to be no participants; empty where there were none.
   [[nodiscard]] const std::string& strangers() const { return strangers_; }
   [[nodiscard]] bool elected() const { return elected_; }
+  /// The last question, and who has answered it.
+  [[nodiscard]] const Census& census() const { return census_; }
+  /// The owner before us has handed us the lock.
+  [[nodiscard]] bool was_granted() const { return handed_over_; }
   [[nodiscard]] const Identity& identity() const { return identity_; }
   [[nodiscard]] const Timers& timers() const { return timers_; }
 

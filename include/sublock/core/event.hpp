@@ -20,6 +20,13 @@ namespace sublock::core {
 /// The verbs a server can refuse or leave unanswered, for the error that says which.
 enum class Verb { join, listen, leave, ping, ask, count, list, kill, increment, take, extend, drop, look };
 
+/// What a warning is about.
+enum class Warning {
+  reaped,    ///< whoever kept the lock and did not look after it has been put aside
+  stranger,  ///< somebody is there who takes no part
+  other,
+};
+
 namespace event {
 
 /// The line has an ear and a mouth: both connections are up, authenticated, and to a primary.
@@ -242,6 +249,7 @@ struct Leave {
 /// Something an operator should know. Not for the transport.
 struct Warn {
   std::string text;
+  Warning kind = Warning::other;
 
   friend bool operator==(const Warn&, const Warn&) = default;
 };

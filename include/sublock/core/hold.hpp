@@ -37,6 +37,8 @@ class Hold : public Asking {
   }
   /// Somebody waited for the lock when it was let go.
   [[nodiscard]] bool had_company() const { return had_company_; }
+  /// The lock was handed to one who stood ready, and he was still there.
+  [[nodiscard]] bool has_granted() const { return has_granted_; }
   [[nodiscard]] const Succession& succession() const { return succession_; }
 
   /// Gives up an attempt, or does nothing where there is none.
@@ -62,6 +64,7 @@ class Hold : public Asking {
   void take(const std::vector<std::string>& line, Instant now, Actions& out) {
     succession_.follow(line, identity_.holder_id, now);
     fence_token_.reset();
+    has_granted_ = false;
     if (!request_.fencing) return hold(now, out);
     phase_ = Phase::fencing;
     timers_.disarm_steps();
@@ -168,7 +171,8 @@ class Hold : public Asking {
 
   /// The server has delivered the grant to so many, ourselves included.
   void complete_grant(std::size_t reached, Actions& out) {
-    if (reached > 1) return leave(Result::released, out);
+    has_granted_ = reached > 1;
+    if (has_granted_) return leave(Result::released, out);
     // Nobody else is there: whoever stood ready has gone.
     leave(Result::released, out, succession_.wake());
   }
@@ -192,6 +196,7 @@ class Hold : public Asking {
   Succession succession_;
   Grant grant_;  // the last one given
   bool had_company_ = false;
+  bool has_granted_ = false;
   std::string doubt_;        // why the lock may not be called held just now
   std::string check_nonce_;  // of the check that is under way
   std::optional<std::int64_t> fence_token_;

@@ -166,7 +166,7 @@ class Participant : public Hold {
 
   void handle(const event::Killed&, Instant, Actions& out) {
     if (phase_ != Phase::killing) return;
-    out.emplace_back(action::Warn{describe_kill(std::exchange(suspects_, {}))});
+    out.emplace_back(action::Warn{describe_kill(std::exchange(suspects_, {})), Warning::reaped});
     start_over(out);
   }
 

@@ -97,7 +97,7 @@ class Leaseholder : public Attempt {
       case Verb::take:
         if (phase_ != Phase::taking) return;
         if (keyed.was_stale)
-          out.emplace_back(action::Warn{"taken over from one who left it without an expiry"});
+          out.push_back(action::Warn{"taken over from one who left it without an expiry", Warning::reaped});
         return keyed.done ? begin(now, out) : look(out);
       case Verb::extend: return hear_of_extension(keyed.done, now, out);
       case Verb::drop:

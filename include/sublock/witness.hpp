@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Watches a player of either protocol from outside, and keeps what is worth telling until somebody may be told:
+// nothing that the protocol decides depends on it, and no user's code runs where it watches.
+
+#include <sublock/core/event.hpp>
+#include <sublock/core/lease/action.hpp>
+#include <sublock/core/lease/attempt.hpp>
+#include <sublock/core/request.hpp>
+#include <sublock/explain_lease.hpp>
+#include <sublock/observation.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace sublock {
+namespace detail {
+
+/// Looks at the two kinds of players as if they were one.
+struct Sight {
+  using Kind = Observation::Kind;
+
+  [[nodiscard]] static const std::string& name(const core::Identity& self) { return self.channel; }
+  [[nodiscard]] static const std::string& name(const core::lease::Identity& self) { return self.key; }
+  [[nodiscard]] static const std::string& id(const core::Identity& self) { return self.holder_id; }
+  [[nodiscard]] static const std::string& id(const core::lease::Identity& self) { return self.uuid; }
+
+  [[nodiscard]] static bool is_question(const core::Action& action, core::Phase phase) {
+    const bool asks = phase == core::Phase::probing || phase == core::Phase::waiting;
+    return asks && std::holds_alternative<core::action::Ping>(action);
+  }
+  [[nodiscard]] static bool is_question(const core::lease::Action& action, core::lease::Phase /*phase*/) {
+    return std::holds_alternative<core::lease::action::Look>(action);
+  }
+
+  [[nodiscard]] static bool is_answered(const auto& player) {
+    if constexpr (requires { player.census(); }) {
+      using enum core::Phase;
+      const auto phase = player.phase();
+      const bool weighs = phase == probing || phase == examining || phase == killing || phase == waiting;
+      return !weighs || player.census().standing() != core::Census::Standing::open;
+    } else {
+      return player.phase() != core::lease::Phase::looking;
+    }
+  }
+
+  [[nodiscard]] static bool waits(core::Phase phase) {
+    return phase == core::Phase::waiting || phase == core::Phase::resting;
+  }
+  [[nodiscard]] static bool waits(core::lease::Phase phase) { return phase == core::lease::Phase::waiting; }
+
+  /// Those who have answered the last question.
+  [[nodiscard]] static std::vector<Holder> others(const auto& player) {
+    std::vector<Holder> result;
+    if constexpr (requires { player.census(); }) {
+      for (const auto& [id, holder] : player.census().answers()) result.push_back(holder);
+      if (result.empty()) result = player.blockers();
+    } else {
+      result = holders_in(player.report().blocker);
+    }
+    return result;
+  }
+
+  [[nodiscard]] static bool was_granted(const auto& player) {
+    if constexpr (requires { player.was_granted(); }) return player.was_granted();
+    return false;
+  }
+  [[nodiscard]] static bool has_granted(const auto& player) {
+    if constexpr (requires { player.has_granted(); }) return player.has_granted();
+    return false;
+  }
+
+  [[nodiscard]] static Kind kind_of(core::Warning warning) {
+    switch (warning) {
+      case core::Warning::reaped: return Kind::reaped;
+      case core::Warning::stranger: return Kind::stranger;
+      case core::Warning::other: break;
+    }
+    return Kind::warning;
+  }
+};
+
+}  // namespace detail
+
+/// Of one attempt, and the hold after it. Without an observer, who must outlive it, it does nothing.
+class Witness {
+ public:
+  using Kind = Observation::Kind;
+
+  explicit Witness(const Observer& observer) : observer_(observer) {}
+
+  /// The attempt begins.
+  void begin(const auto& player, const auto& request, Instant now) {
+    if (!observer_) return;
+    if constexpr (requires { request.mode; }) mode_ = request.mode;
+    since_ = now;
+    trying_ = true;
+    note(Kind::attempt, player, {});
+  }
+
+  /// After each step of the player, before its actions are carried out.
+  void look(const auto& player, const auto& actions, Instant now) {
+    if (!observer_ || !trying_) return;
+    if (asked_ && Sight::is_answered(player)) answer(player, now);
+    for (const auto& action : actions) {
+      if (Sight::is_question(action, player.phase())) {
+        if (asked_) answer(player, now);
+        asked_ = now;
+      }
+      if (const auto* warning = std::get_if<core::action::Warn>(&action)) {
+        note(Sight::kind_of(warning->kind), player, {}).text = warning->text;
+      }
+    }
+    if (!waited_ && Sight::waits(player.phase())) {
+      waited_ = true;
+      note(Kind::wait, player, now - since_).others = Sight::others(player);
+    }
+    if (player.holds()) hold(player, now);
+  }
+
+  /// The attempt is over, and the lock is not ours.
+  void fail(const auto& player, Instant now) {
+    if (!observer_ || !std::exchange(trying_, false)) return;
+    if (asked_) answer(player, now);
+    Observation& seen = note(Kind::not_got, player, now - since_);
+    const bool busy = player.result() == core::Result::busy;
+    seen.code = busy ? Errc::busy : player.failure().code;
+    seen.text = player.failure().text;
+    seen.others = Sight::others(player);
+  }
+
+  void lose(const auto& player, const std::string& why, Instant now) {
+    if (!observer_) return;
+    Observation& seen = note(Kind::lost, player, now - since_);
+    seen.code = Errc::lost;
+    seen.text = why;
+  }
+
+  void release(const auto& player, Instant now) {
+    if (!observer_) return;
+    note(Sight::has_granted(player) ? Kind::handed_over : Kind::released, player, now - since_);
+  }
+
+  [[nodiscard]] bool has_news() const { return !news_.empty(); }
+
+  /// There is time to tell.
+  [[nodiscard]] static bool waits(const auto& player) { return Sight::waits(player.phase()); }
+
+  /// What has been seen since the last time, as something to be called where the user's code may run.
+  [[nodiscard]] std::function<void()> telling() {
+    if (news_.empty()) return {};
+    return [&observer = observer_, news = std::exchange(news_, {})] {
+      for (const Observation& seen : news) tell(observer, seen);
+    };
+  }
+
+ private:
+  using Sight = detail::Sight;
+
+  void answer(const auto& player, Instant now) {
+    note(Kind::probe, player, now - *std::exchange(asked_, std::nullopt)).others = Sight::others(player);
+  }
+
+  void hold(const auto& player, Instant now) {
+    trying_ = false;
+    note(Kind::got, player, now - since_).by_grant = Sight::was_granted(player);
+    since_ = now;
+  }
+
+  Observation& note(Kind kind, const auto& player, Duration took) {
+    const auto& self = player.identity();
+    return news_.emplace_back(Observation{
+        .kind = kind, .name = Sight::name(self), .holder_id = Sight::id(self), .mode = mode_, .took = took});
+  }
+
+  const Observer& observer_;
+  std::vector<Observation> news_;
+  LockMode mode_ = LockMode::exclusive;
+  bool trying_ = false;
+  bool waited_ = false;
+  Instant since_;                 // the attempt began, or the hold
+  std::optional<Instant> asked_;  // a question is out
+};
+
+}  // namespace sublock

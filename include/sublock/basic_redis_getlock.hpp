@@ -48,6 +48,7 @@ namespace sublock {
 template <LeaseTransportPolicy Transport, WallClockPolicy Clock = SteadyClock>
 class BasicRedisGetlock {
  public:
+  /// What the constructor takes.
   using Options = GetlockOptions<Transport, Clock>;
 
   /// A lock with a connection of its own, built on first use and dropped on `unlock`. Throws Errc::usage for an
@@ -169,6 +170,7 @@ class BasicRedisGetlock {
     return *token;
   }
 
+  /// As it was given.
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
   /// The connection: the caller's, or the lock's own while it has one, or null.
   [[nodiscard]] std::shared_ptr<Transport> connection() const { return claim_.connection(); }

@@ -40,6 +40,7 @@ template <TransportPolicy Transport, ElectionPolicy Election = LowestIdElection,
           ReaperPolicy Reaper = ClientListReaper, ClockPolicy Clock = SteadyClock>
 class BasicRedisLock {
  public:
+  /// What the constructor takes.
   using Options = LockOptions<Transport, Election, Reaper, Clock>;
 
   /// A lock that builds its own connection when it is acquired, from `options.connection`, and closes it
@@ -102,11 +103,13 @@ class BasicRedisLock {
 
   /// Waits as long as it takes, or until a stop is requested (Errc::cancelled). Throws as `acquire`.
   void lock(std::stop_token stop = {}) { acquire(how(LockMode::exclusive, infinite, std::move(stop))); }
+  /// The same, as a reader.
   void lock_shared(std::stop_token stop = {}) { acquire(how(LockMode::shared, infinite, std::move(stop))); }
 
   /// One attempt, which takes at most `unavailable_timeout` and a quarter. False if somebody else has
   /// the lock, or if nobody could tell; throws for errors.
   [[nodiscard]] bool try_lock() { return tries(how(LockMode::exclusive, Duration::zero(), {})); }
+  /// The same, as a reader.
   [[nodiscard]] bool try_lock_shared() { return tries(how(LockMode::shared, Duration::zero(), {})); }
 
   /// As `acquire` with that timeout, zero and less being one attempt; false instead of AlreadyLocked.
@@ -115,6 +118,7 @@ class BasicRedisLock {
                                   std::stop_token stop = {}) {
     return tries(how(LockMode::exclusive, saturated(timeout), std::move(stop)));
   }
+  /// The same, as a reader.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& timeout,
                                          std::stop_token stop = {}) {
@@ -127,6 +131,7 @@ class BasicRedisLock {
                                     std::stop_token stop = {}) {
     return try_lock_for(time_until(deadline, options().clock), std::move(stop));
   }
+  /// The same, as a reader.
   template <class AnyClock, class Span>
   [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<AnyClock, Span>& deadline,
                                            std::stop_token stop = {}) {
@@ -135,6 +140,7 @@ class BasicRedisLock {
 
   /// As `release`, for guards: whether the lock had been lost is left to `lost()`.
   void unlock() noexcept { release(); }
+  /// The same, for shared guards.
   void unlock_shared() noexcept { release(); }
 
   // --- do I still hold it? ---------------------------------------------------------------------------
@@ -223,7 +229,9 @@ class BasicRedisLock {
 
   // --- who am I? -----------------------------------------------------------------------------------
 
+  /// As it was given.
   [[nodiscard]] const std::string& channel() const noexcept { return tenancy_.channel(); }
+  /// 32 hex digits that name this object on the channel.
   [[nodiscard]] const std::string& holder_id() const noexcept { return tenancy_.holder_id(); }
 
   /// What this object answers to a ping now.

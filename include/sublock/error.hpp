@@ -85,8 +85,8 @@ class Category final : public std::error_category {
 
 /// A failure as a value, on its way to the edge where it may be thrown.
 struct Failure {
-  Errc code = Errc::busy;
-  std::string text;  ///< what happened, to which channel or server, and what to do; never a secret
+  Errc code = Errc::busy;  ///< what kind of failure
+  std::string text;        ///< what happened, to which channel or server, and what to do; never a secret
 
   friend bool operator==(const Failure&, const Failure&) = default;
 };
@@ -94,12 +94,14 @@ struct Failure {
 /// The base of everything this library throws. `code()` is an Errc, `what()` says what to do next.
 class LockError : public std::system_error {
  public:
+  /// What happened, as an error_code and a sentence.
   explicit LockError(const Failure& failure)
       : std::system_error(make_error_code(failure.code), failure.text), text_(failure.text) {}
 
   /// The sentence alone; `code().message()` would only say it again in general.
   [[nodiscard]] const char* what() const noexcept override { return text_.what(); }
 
+  /// `code()` as the enumeration that it is.
   [[nodiscard]] Errc kind() const noexcept { return static_cast<Errc>(code().value()); }
 
  private:
@@ -109,9 +111,11 @@ class LockError : public std::system_error {
 /// The lock could not be had in time; `holders()` is who was in the way, as far as anybody could tell.
 class AlreadyLocked : public LockError {
  public:
+  /// `holders` may be empty: nobody could tell who.
   AlreadyLocked(const std::string& text, std::vector<Holder> holders)
       : LockError({Errc::busy, text}), holders_(std::move(holders)) {}
 
+  /// Who was in the way at the last look.
   [[nodiscard]] const std::vector<Holder>& holders() const noexcept { return holders_; }
 
  private:
@@ -121,10 +125,13 @@ class AlreadyLocked : public LockError {
 /// The lock was held and is gone.
 class LockLost : public LockError {
  public:
+  /// A sentence that says why.
   explicit LockLost(const std::string& text) : LockError({Errc::lost, text}) {}
 };
 
 }  // namespace sublock
 
+/// @cond for_std
 template <>
 struct std::is_error_code_enum<sublock::Errc> : std::true_type {};
+/// @endcond

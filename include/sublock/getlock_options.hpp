@@ -45,6 +45,7 @@ struct GetlockOptions {
   std::function<core::Dice::Seed()> entropy = {};
   /// How to build a connection, where the lock isn't given one.
   typename Transport::Options connection = {};
+  /// How late it is, and how late others say it is.
   Clock clock = {};
 };
 

@@ -34,16 +34,19 @@ struct Observation {
     warning,   ///< something else that an operator should know
   };
 
+  /// What it was.
   Kind kind = Kind::attempt;
   /// The channel, or the key.
   std::string name;
   /// This object's id; of RedisGetlock, the uuid of its last try.
   std::string holder_id;
+  /// What was asked for, or is held.
   LockMode mode = LockMode::exclusive;
   /// How long it took, by the lock's own clock; zero where nothing is said of it above.
   core::Duration took = core::Duration::zero();
   /// For `got`: handed to us by the holder before us, so nobody had to be asked.
   bool by_grant = false;
+  /// Why, where `kind` says so; else zero.
   Errc code = {};
   /// A sentence for a log, or nothing.
   std::string text = {};

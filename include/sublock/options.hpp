@@ -68,17 +68,21 @@ struct LockOptions {
   Observer observer = {};
   /// How to build a connection, where the lock isn't given one.
   typename Transport::Options connection = {};
+  /// Which of two pending writers goes first.
   Election election = {};
+  /// Which silent holders may be killed.
   Reaper reaper = {};
+  /// How late it is.
   Clock clock = {};
 };
 
 /// What one `acquire` may choose differently from the lock's options.
 struct AcquireOptions {
+  /// Empty, here and below: as the option of that name.
   std::optional<LockMode> mode = {};
-  std::optional<Duration> timeout = {};
-  std::optional<Duration> check_interval = {};
-  std::optional<bool> fail_when_locked = {};
+  std::optional<Duration> timeout = {};         ///< zero: one attempt
+  std::optional<Duration> check_interval = {};  ///< between two looks
+  std::optional<bool> fail_when_locked = {};    ///< rather than wait
   /// Asks to give up; the wait then ends with Errc::cancelled and leaves nothing behind.
   std::stop_token stop = {};
 };

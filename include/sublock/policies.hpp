@@ -81,12 +81,13 @@ struct Silence {
 struct Diagnosis {
   /// A connection that is named for this channel and did not answer.
   struct Suspect {
-    std::int64_t connection_id = 0;
-    std::string holder_id;  ///< empty for the old protocol
+    std::int64_t connection_id = 0;  ///< as CLIENT KILL takes it
+    std::string holder_id;           ///< empty for the old protocol
 
     friend bool operator==(const Suspect&, const Suspect&) = default;
   };
 
+  /// Whose connections may be killed, if they are silent once more.
   std::vector<Suspect> suspects;
 };
 

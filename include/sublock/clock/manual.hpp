@@ -14,6 +14,7 @@ namespace sublock {
 /// A handle on a shared instant: copies show the same time. Thread-safe.
 class ManualClock {
  public:
+  /// The same for all copies.
   [[nodiscard]] Instant now() const noexcept { return Instant(Duration(since_start_->load())); }
 
   /// As if it had been started in 1970.

@@ -9,6 +9,7 @@ namespace sublock {
 
 /// Monotonic time of the machine. Stands still while the machine is suspended, on Linux.
 struct SteadyClock {
+  /// CLOCK_MONOTONIC.
   [[nodiscard]] Instant now() const noexcept { return std::chrono::steady_clock::now(); }
   /// The system's, which others may set.
   [[nodiscard]] WallTime wall() const noexcept { return std::chrono::system_clock::now().time_since_epoch(); }

@@ -39,18 +39,18 @@ struct Joined {
   std::optional<std::size_t> count;
   /// And those of the rosters, where both are named.
   std::size_t own_kind = 0;
-  std::size_t other_kind = 0;
+  std::size_t other_kind = 0;  ///< the same of the other one
 };
 
 /// The ear hears `channel`, in place of the response channel before it.
 struct Listening {
-  std::string channel;
+  std::string channel;  ///< which
 };
 
 /// Something was published on a channel that the ear hears, in the order in which the server sent it.
 struct Message {
-  std::string_view channel;
-  std::string_view payload;
+  std::string_view channel;  ///< on which
+  std::string_view payload;  ///< as it came
 };
 
 /// The server has delivered our ping.
@@ -62,28 +62,28 @@ struct Pinged {
 
 /// An answer to Count.
 struct Counted {
-  std::size_t count = 0;
+  std::size_t count = 0;  ///< subscribers of the lock channel
 };
 
 /// An answer to List: every connection that subscribes to anything.
 struct Listed {
-  std::vector<Connection> connections;
+  std::vector<Connection> connections;  ///< in the server's order
 };
 
 /// An answer to Kill.
 struct Killed {
-  std::size_t count = 0;
+  std::size_t count = 0;  ///< how many there still were
 };
 
 /// An answer to Increment.
 struct Incremented {
-  std::int64_t value = 0;
+  std::int64_t value = 0;  ///< of the key, thereafter
 };
 
 /// A key was taken, extended or dropped, or was not, since somebody else has it, or nobody any more.
 struct Keyed {
-  Verb verb = Verb::take;
-  bool done = false;
+  Verb verb = Verb::take;  ///< which of the three
+  bool done = false;       ///< or was not
   bool was_stale = false;  ///< taken from one who ended before he gave the key an expiry
 };
 
@@ -99,7 +99,7 @@ struct Reminded {};
 
 /// The process has stood still, or somebody else has reason to doubt that the ear still counts.
 struct Doubted {
-  std::string why;
+  std::string why;  ///< for whoever asks
 };
 
 /// The unsubscribe is confirmed: nothing more arrives, and nobody counts us any more.
@@ -107,14 +107,14 @@ struct Left {};
 
 /// The server refused a verb, or the mouth broke before it answered. The ear is unharmed.
 struct Refused {
-  Verb verb = Verb::join;
-  Failure failure;
+  Verb verb = Verb::join;  ///< which
+  Failure failure;         ///< why
 };
 
 /// The ear is gone, or could not be had (then no Opened came before). Final for this line until it is
 /// opened again.
 struct Lost {
-  Failure failure;
+  Failure failure;  ///< why
 };
 
 }  // namespace event

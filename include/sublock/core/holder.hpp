@@ -54,18 +54,18 @@ struct Candidate {
 
 /// One answer to a probe, as far as its sender told us.
 struct Holder {
-  std::string holder_id{};
-  HolderMode mode = HolderMode::exclusive;
+  std::string holder_id{};                  ///< 32 hex digits
+  HolderMode mode = HolderMode::exclusive;  ///< what it says it is
   /// Exclusive, or first in line while readers drain. Empty: a peer that predates the field.
   std::optional<bool> elected{};
-  bool legacy = false;   ///< an answer that no known protocol explains: counts as an exclusive holder
-  bool sublock = false;  ///< the sender speaks our extension, so that the fields below mean something
-  bool leaving = false;  ///< has given up and only waits for its unsubscribe to be confirmed
-  bool next = false;     ///< tells the pinging waiter that it comes first once the lock is free
-  std::string host{};
-  std::int64_t pid = 0;
-  std::string label{};
-  std::int64_t priority = 0;
+  bool legacy = false;        ///< an answer that no known protocol explains: counts as an exclusive holder
+  bool sublock = false;       ///< the sender speaks our extension, so that the fields below mean something
+  bool leaving = false;       ///< has given up and only waits for its unsubscribe to be confirmed
+  bool next = false;          ///< tells the pinging waiter that it comes first once the lock is free
+  std::string host{};         ///< as its system calls it
+  std::int64_t pid = 0;       ///< on that host
+  std::string label{};        ///< what its user calls it
+  std::int64_t priority = 0;  ///< for elections that look at it
   /// For how long it has held the lock; empty while it doesn't.
   std::optional<std::chrono::milliseconds> held_for{};
 

@@ -9,6 +9,7 @@ namespace sublock {
 
 /// The smallest id wins, whatever the priorities. The only order that Python peers share.
 struct LowestIdElection {
+  /// A strict order of ids.
   [[nodiscard]] bool before(const Candidate& a, const Candidate& b) const noexcept {
     return a.holder_id < b.holder_id;
   }

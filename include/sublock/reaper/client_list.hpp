@@ -15,8 +15,10 @@ namespace sublock {
 /// The default: every holder that was asked twice and silent twice is taken for wedged, and killed.
 /// O(connections * log(answered)).
 struct ClientListReaper {
+  /// Whether the server is asked who is connected.
   static constexpr bool asks = true;
 
+  /// Whom silence makes a suspect.
   [[nodiscard]] Diagnosis examine(const Silence& silence) const {
     Diagnosis diagnosis;
     for (const Connection& connection : silence.connections) {

@@ -10,8 +10,10 @@ namespace sublock {
 /// A silent holder keeps the lock until its connection ends. For servers that allow neither CLIENT
 /// LIST nor CLIENT KILL, and for people who would rather wait than kill.
 struct NeverReap {
+  /// Whether the server is asked who is connected.
   static constexpr bool asks = false;
 
+  /// Whom silence makes a suspect.
   [[nodiscard]] Diagnosis examine(const Silence&) const { return {}; }
 };
 

@@ -39,6 +39,7 @@ namespace sublock {
 /// - Looking up a host name happens inside `Line::wait`, and takes as long as the resolver takes.
 class HiredisTransport {
  public:
+  /// How `make` is told where to connect.
   using Options = ConnectionOptions;
   class Line;
   class Desk;
@@ -60,6 +61,7 @@ class HiredisTransport {
     }
   }
 
+  /// Held around every call on a line.
   [[nodiscard]] std::mutex& mutex() const noexcept { return hub_->mutex; }
 
   /// "Redis at 127.0.0.1:6379".
@@ -68,6 +70,7 @@ class HiredisTransport {
   /// The keeper has not been able to look after its lines, see Pulse.
   [[nodiscard]] bool stalled() const noexcept { return hub_->pulse.gap() != core::Duration::zero(); }
 
+  /// Whether it was made by a parent process, before a fork.
   [[nodiscard]] bool foreign() const noexcept {
     return generation_ != hiredis::ForkGuard::instance().generation();
   }

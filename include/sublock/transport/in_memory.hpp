@@ -65,6 +65,7 @@ class InMemoryRedis {
   /// into the thread, and let it end there. Of no effect in real time.
   class Seat {
    public:
+    /// Moves the place into the thread that is to wait there.
     Seat(Seat&& other) noexcept : world_(std::exchange(other.world_, nullptr)) {}
     Seat& operator=(Seat&&) = delete;
     ~Seat() {
@@ -82,6 +83,7 @@ class InMemoryRedis {
 
     std::shared_ptr<in_memory::World> world_;
   };
+  /// Takes a place for one thread.
   [[nodiscard]] Seat seat() { return Seat(world_); }
 
   // Faults of one process and of its network.
@@ -121,6 +123,7 @@ class InMemoryRedis {
     });
   }
 
+  /// Lets a stopped server accept connections again.
   void start() {
     change([](in_memory::World& world) { world.server.stopped = false; });
   }
@@ -168,6 +171,7 @@ class InMemoryRedis {
     change([](in_memory::World& world) { world.server.keys.clear(); });
   }
 
+  /// PUBSUB NUMSUB, by a raw client that is not counted.
   [[nodiscard]] std::size_t subscribers(std::string_view channel) const {
     const std::lock_guard lock(world_->mutex);
     return world_->server.subscribers(channel);
@@ -216,8 +220,8 @@ class InMemoryRedis {
 
   /// A connection as the server sees it.
   struct Client {
-    std::int64_t id = 0;  ///< never used twice, over restarts too
-    std::string name;
+    std::int64_t id = 0;                ///< never used twice, over restarts too
+    std::string name;                   ///< by CLIENT SETNAME
     std::vector<std::string> channels;  ///< what it subscribes to, in the order in which it did
   };
 
@@ -257,9 +261,12 @@ class InMemoryRedis {
 /// One process of an in-memory world: what a lock takes for its connection.
 class InMemoryTransport {
  public:
+  /// What RedisLock plays on.
   using Line = in_memory::Line;
+  /// What RedisGetlock plays on.
   using Desk = in_memory::Desk;
 
+  /// How `make` is told where to connect.
   struct Options {
     InMemoryRedis* server = nullptr;  ///< which world; must be alive when `make` is called, no longer
   };
@@ -274,6 +281,7 @@ class InMemoryTransport {
     return options.server->connect();
   }
 
+  /// For InMemoryRedis::connect().
   explicit InMemoryTransport(std::shared_ptr<in_memory::World> world) : world_(std::move(world)) {}
   InMemoryTransport(const InMemoryTransport&) = delete;
   InMemoryTransport& operator=(const InMemoryTransport&) = delete;
@@ -296,12 +304,14 @@ class InMemoryTransport {
 
  private:
   friend InMemoryRedis;
-  friend in_memory::Place;
+  friend class in_memory::Place;
 
   const std::shared_ptr<in_memory::World> world_;
   const std::shared_ptr<in_memory::Process> process_ = std::make_shared<in_memory::Process>();
   const pid_t pid_ = ::getpid();
 };
+
+/// @cond declared_above
 
 inline in_memory::Place::Place(const std::shared_ptr<InMemoryTransport>& transport, core::Listener& listener,
                                bool deaf)
@@ -358,6 +368,8 @@ inline void InMemoryRedis::crash(InMemoryTransport& process) {
     world.end(*process.process_);
   });
 }
+
+/// @endcond
 
 static_assert(LeaseTransportPolicy<InMemoryTransport>);
 

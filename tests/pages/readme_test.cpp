@@ -7,6 +7,7 @@
 
 #include <pages/page.hpp>
 #include <sublock/clock/manual.hpp>
+#include <sublock/lock_all.hpp>
 #include <sublock/redis_getlock.hpp>
 #include <sublock/redis_lock.hpp>
 #include <sublock/transport/in_memory.hpp>
@@ -53,6 +54,7 @@ int rows = 0;
 int imports = 0;
 
 void import_everything(const std::stop_token& lost) { imports += lost.stop_requested() ? 0 : 1; }
+void move_money(const std::stop_token& lost) { EXPECT_FALSE(lost.stop_requested()); }
 bool rows_are_left() { return rows > 0; }
 void write_a_row() { --rows; }
 std::int64_t last_token = 0;

@@ -44,6 +44,21 @@ TEST(Wire, ReplyBytesOfOneWhoHoldsNothing) {
       R"("since_ms":null,"priority":0}})");
 }
 
+TEST(Wire, EveryTextIsReadBackAsItWas) {
+  std::vector<std::string> texts{"",         "plain",        "zámek 锁 😀", "\xc3",
+                                 "\xe9\x94", "\xed\xa0\x80", "\xc0\xaf",   "\xf4\x90\x80\x80"};
+  for (int byte = 0; byte < 256; ++byte) texts.push_back("a" + std::string(1, static_cast<char>(byte)) + "b");
+  for (const std::string& text : texts) {
+    std::string written;
+    record::write_text(written, text);
+    const auto read = record::Json::parse(written, nullptr, false);
+    ASSERT_TRUE(read.is_string()) << written;
+    const auto wellformed = !detail::utf8_flaw(text);
+    EXPECT_EQ(read.get<std::string>() == text, wellformed) << written;
+    EXPECT_EQ(written.find("\ufffd") == std::string::npos, wellformed) << written;
+  }
+}
+
 TEST(Wire, HintAndGrantBytes) {
   EXPECT_EQ(encode(Hint{HintKind::wake, {}}), R"({"sublock":{"v":1,"hint":"wake","queue":[]}})");
   EXPECT_EQ(encode(Hint{HintKind::next, {"a", "b"}}),

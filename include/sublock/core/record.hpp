@@ -8,11 +8,9 @@
 #include <sublock/core/printable.hpp>
 
 #include <boost/hana/accessors.hpp>
-#include <boost/hana/core/to.hpp>
-#include <boost/hana/first.hpp>
-#include <boost/hana/second.hpp>
-#include <boost/hana/string.hpp>
-#include <boost/hana/unpack.hpp>
+#include <boost/hana/pair.hpp>
+#include <boost/hana/tuple.hpp>
+#include <boost/locale/utf.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -48,14 +46,25 @@ concept Record = boost::hana::Struct<T>::value;
 template <class T>
 concept Word = std::is_enum_v<T>;
 
+namespace detail {
+
+/// All that there is to know of Hana's accessors is in their types: nothing of a tuple is compiled.
+template <class Accessors>
+struct Fields;
+
+template <class... Name, class... Member>
+struct Fields<boost::hana::tuple<boost::hana::pair<Name, Member>...>> {
+  static constexpr bool every(auto& visit) {
+    return (visit(std::string_view(Name::c_str()), Member()) && ...);
+  }
+};
+
+}  // namespace detail
+
 /// Calls `visit(name, member pointer as a function)` for each field in order, until one returns false.
 template <Record R, class Visit>
 constexpr bool every_field(Visit visit) {
-  return boost::hana::unpack(boost::hana::accessors<R>(), [&](const auto&... field) {
-    return (visit(std::string_view(boost::hana::to<const char*>(boost::hana::first(field))),
-                  boost::hana::second(field)) &&
-            ...);
-  });
+  return detail::Fields<decltype(boost::hana::accessors<R>())>::every(visit);
 }
 
 /// The field of that name in `T` or in a record inside it, by a name that lasts; empty where there is none.
@@ -73,14 +82,42 @@ template <class T>
   return found;
 }
 
+/// Appends the character that `text` begins with, escaped where JSON wants it; returns how many bytes it has.
+inline std::size_t write_character(std::string& out, std::string_view text) {
+  namespace utf = boost::locale::utf;
+  constexpr std::string_view digits = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(text.front());
+  if (byte < 0x20) {
+    out.append("\\u00").append(1, digits[byte >> 4U]).append(1, digits[byte & 15U]);
+    return 1;
+  }
+  if (byte == '"' || byte == '\\') {
+    out.append(1, '\\').append(1, text.front());
+    return 1;
+  }
+  const char* end = text.data();
+  const auto point = utf::utf_traits<char>::decode(end, text.data() + text.size());
+  if (point == utf::illegal || point == utf::incomplete) {
+    out += "\ufffd";
+    return 1;
+  }
+  const auto size = static_cast<std::size_t>(end - text.data());
+  out += text.substr(0, size);
+  return size;
+}
+
 /// Appends a JSON string. Bytes that are not UTF-8 come out as U+FFFD.
 inline void write_text(std::string& out, std::string_view text) {
   const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
-  if (std::ranges::all_of(text, is_plain)) {
-    out.append(1, '"').append(text).append(1, '"');
-  } else {
-    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  out += '"';
+  while (!text.empty()) {
+    const auto plain =
+        static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_plain) - text.begin());
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (!text.empty()) text.remove_prefix(write_character(out, text));
   }
+  out += '"';
 }
 
 /// Appends the JSON text of `value`, without a document in between: answering is what a holder does all day.

@@ -8,6 +8,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -29,6 +30,24 @@ enum class Errc {
   protocol,      ///< the server answered something that no Redis would
   usage,         ///< the call makes no sense: an option, a channel name, a URL, the server's role
 };
+
+/// As it may be called in a log, or as a label of a metric.
+[[nodiscard]] constexpr std::string_view name_of(Errc code) noexcept {
+  switch (code) {
+    case Errc::busy: return "busy";
+    case Errc::lost: return "lost";
+    case Errc::doubtful: return "doubtful";
+    case Errc::not_held: return "not_held";
+    case Errc::already_held: return "already_held";
+    case Errc::cancelled: return "cancelled";
+    case Errc::permission: return "permission";
+    case Errc::auth: return "auth";
+    case Errc::connect: return "connect";
+    case Errc::protocol: return "protocol";
+    case Errc::usage: return "usage";
+  }
+  return "unknown";
+}
 
 namespace detail {
 

@@ -19,6 +19,11 @@ namespace sublock {
 /// What the caller asks for: alone, or together with other readers.
 enum class LockMode { exclusive, shared };
 
+/// As it may be called in a log, or as a label of a metric.
+[[nodiscard]] constexpr std::string_view name_of(LockMode mode) noexcept {
+  return mode == LockMode::exclusive ? "exclusive" : "shared";
+}
+
 namespace core {
 
 /// Every clock of the library counts on the steady clock's scale, so that time is one type.

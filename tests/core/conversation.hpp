@@ -256,6 +256,11 @@ class Conversation {
   return encode(Ping{inbox, true, {id, 0}, mode, true, true});
 }
 
+/// The question of one who looks on from outside, and wants nothing.
+[[nodiscard]] inline std::string roll_call(const std::string& to) {
+  return encode(Ping{to, true, {testing_ids::fourth, 0}, HolderMode::pending, true, false});
+}
+
 /// An answer of somebody who speaks our extension.
 [[nodiscard]] inline Holder from(const std::string& id, HolderMode mode, bool elected = false) {
   Holder holder;

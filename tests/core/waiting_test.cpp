@@ -39,6 +39,16 @@ class Outside : public testing::Test {
   /// One and a half check intervals, which no pause outlasts.
   Said after_a_while() { return talk.after(375ms); }
 
+  /// What one who looks on is told.
+  static Said tells_wait(const std::string& where, std::chrono::milliseconds span) {
+    Holder self = from(second, HolderMode::pending);
+    self.host = "web-1";
+    self.pid = 7;
+    self.label = "import";
+    self.waiting_for = span;
+    return {action::Publish{where, encode_reply(self)}};
+  }
+
   Conversation<> talk;
 };
 
@@ -66,6 +76,23 @@ TEST_F(Outside, AReaderAsksAsOne) {
 TEST_F(Outside, AnswersNobody) {
   asks();
   EXPECT_EQ(talk.hears_ping(ping_of(first, "L-a")), nothing);
+}
+
+TEST_F(Outside, TellsWhoLooksOnThatItWaitsAndForHowLong) {
+  asks();
+  talk.after(40ms);
+  EXPECT_EQ(talk.hears_in_inbox(roll_call("L-a")), tells_wait("L-a", 40ms));
+  for (const auto& round : {std::string("L"), inbox_of_second})
+    EXPECT_EQ(talk.hears_in_inbox(roll_call(round)), nothing) << "would go round in circles";
+  EXPECT_EQ(reached(1, {from(third, HolderMode::exclusive)}), nothing) << "and it is nobody's answer";
+}
+
+TEST_F(Outside, FromInsideItTellsTheSameWhereEverybodyIsAsked) {
+  talk.joins_beside(1);
+  talk.after(1ms);
+  EXPECT_EQ(talk.hears_ping(roll_call("L-a")), tells_wait("L-a", 1ms));
+  EXPECT_EQ(talk.hears_answer_as_written(roll_call("L-a")), nothing) << "not where it expects answers";
+  EXPECT_EQ(talk.concludes(), nothing);
 }
 
 TEST_F(Outside, AsLongAsItIsTakenItAsksAgain) {

@@ -275,6 +275,8 @@ TEST(WireReply, AnExtensionThatMakesNoSenseIsAbsent) {
                                                         {"since_ms", "\"now\""},
                                                         {"since_ms", "1.5"},
                                                         {"since_ms", "9223372036854775807"},
+                                                        {"waiting_ms", "-1"},
+                                                        {"waiting_ms", "9223372036854775807"},
                                                         {"priority", "true"},
                                                         {"priority", "9223372036854775808"}}) {
     EXPECT_EQ(with(key, value),

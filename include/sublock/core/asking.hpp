@@ -148,17 +148,27 @@ class Asking : public Attempt {
     census_.hear_echo();
   }
 
-  /// What arrives where only we are asked to listen: an answer, or a hint.
+  /// What arrives where only we are asked to listen: an answer, a hint, or the question of one who looks on.
   void hear_answer(std::string_view payload, Instant now, Actions& out) {
     Holder answer = decode_reply(payload);
     if (answer.legacy) {
       if (auto hint = decode_hint(payload)) return heed(std::move(*hint), now, out);
+      if (const auto ping = decode_ping(payload); ping && ping->is_roll_call())
+        return introduce(*ping, now, out);
     }
     const bool weighs = phase_ == Phase::probing || phase_ == Phase::examining || phase_ == Phase::waiting;
     if (!weighs) return;
     const std::size_t before = census_.answers().size();
     census_.add(std::move(answer));
     if (census_.answers().size() > before) stay_patient(now);
+  }
+
+  /// Tells somebody who will decide nothing by it that we wait, and for how long.
+  void introduce(const Ping& asked, Instant now, Actions& out) const {
+    const bool goes_round = asked.response_channel == identity_.channel || asked.response_channel == inbox_;
+    if (phase_ != Phase::waiting || goes_round) return;
+    out.emplace_back(
+        action::Publish{asked.response_channel, encode_reply(describe_self(mode(), asked, now))});
   }
 
   /// A hint costs a look at most.

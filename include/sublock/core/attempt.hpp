@@ -164,7 +164,7 @@ class Attempt {
                                   client_name(identity_.channel, identity_.holder_id), std::move(rosters)});
   }
 
-  [[nodiscard]] Holder describe_self(HolderMode told, Instant now) const {
+  [[nodiscard]] Holder describe_self(HolderMode told, const Ping& asked, Instant now) const {
     Holder self;
     self.holder_id = identity_.holder_id;
     self.mode = told;
@@ -175,7 +175,9 @@ class Attempt {
     self.pid = identity_.pid;
     self.label = identity_.label;
     self.priority = identity_.priority;
-    if (holds()) self.held_for = std::chrono::duration_cast<std::chrono::milliseconds>(now - held_since_);
+    const auto since = [now](Instant then) { return std::chrono::floor<std::chrono::milliseconds>(now - then); };
+    if (holds()) self.held_for = since(held_since_);
+    if (asked.is_roll_call() && is_trying() && !owns()) self.waiting_for = since(started_);
     return self;
   }
 

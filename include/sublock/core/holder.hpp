@@ -73,6 +73,8 @@ struct Holder {
   std::int64_t priority = 0;  ///< for elections that look at it
   /// For how long it has held the lock; empty while it doesn't.
   std::optional<std::chrono::milliseconds> held_for{};
+  /// For how long it has been trying; told only to one who looks on from outside.
+  std::optional<std::chrono::milliseconds> waiting_for{};
 
   friend bool operator==(const Holder&, const Holder&) = default;
 };
@@ -85,6 +87,7 @@ inline std::ostream& operator<<(std::ostream& out, const Holder& holder) {
   out << " (host " << printable(holder.host) << ", pid " << holder.pid;
   if (!holder.label.empty()) out << ", label \"" << printable(holder.label) << '"';
   if (holder.held_for) out << ", for " << holder.held_for->count() << " ms";
+  if (holder.waiting_for) out << ", waiting for " << holder.waiting_for->count() << " ms";
   if (holder.leaving) out << ", leaving";
   return out << ')';
 }

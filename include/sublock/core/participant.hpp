@@ -246,7 +246,7 @@ class Participant : public Hold {
     }
     if (!joined() || (phase_ == Phase::leaving && !rules.answer_while_leaving)) return;
     if (rules.pinger_is_candidate && !ping.waiting) remember(ping);
-    Holder self = describe_self(told_mode(), now);
+    Holder self = describe_self(told_mode(), ping, now);
     self.next = admit(ping, now);
     out.emplace_back(action::Publish{ping.response_channel, encode_reply(self)});
     announced_ = true;

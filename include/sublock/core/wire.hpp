@@ -89,7 +89,8 @@ struct ReplyExtension {
                            (std::int64_t, pid),                      //
                            (std::string, label),                     //
                            (std::optional<std::int64_t>, since_ms),  //
-                           (std::optional<std::int64_t>, priority));
+                           (std::optional<std::int64_t>, priority),  //
+                           (std::optional<std::int64_t>, waiting_ms));
 };
 
 struct Reply {
@@ -158,6 +159,9 @@ struct Ping {
   bool queue = false;                     ///< will wait for the lock, and wants to be told when it can be had
   std::chrono::milliseconds interval = usual_interval;  ///< how often he asks while he waits
 
+  /// From one who looks on, and wants nothing.
+  [[nodiscard]] bool is_roll_call() const noexcept { return sublock && waiting && !queue; }
+
   friend bool operator==(const Ping&, const Ping&) = default;
 };
 
@@ -204,6 +208,7 @@ struct Grant {
   extension.label = holder.label;
   if (holder.held_for) extension.since_ms = holder.held_for->count();
   extension.priority = holder.priority;
+  if (holder.waiting_for) extension.waiting_ms = holder.waiting_for->count();
   out.sublock.emplace(std::move(extension));
   return record::encode(out);
 }
@@ -286,7 +291,8 @@ namespace detail {
   holder.mode = in->mode;
   holder.elected = in->elected;
   if (auto& extension = in->sublock; extension && extension->v == extension_version &&
-                                     (!extension->since_ms || detail::is_age(*extension->since_ms))) {
+                                     detail::is_age(extension->since_ms.value_or(0)) &&
+                                     detail::is_age(extension->waiting_ms.value_or(0))) {
     holder.sublock = true;
     holder.leaving =
         extension->leaving && holder.mode == HolderMode::pending && !holder.elected.value_or(false);
@@ -296,6 +302,7 @@ namespace detail {
     holder.label = detail::clipped(std::move(extension->label));
     holder.priority = extension->priority.value_or(0);
     if (extension->since_ms) holder.held_for = std::chrono::milliseconds(*extension->since_ms);
+    if (extension->waiting_ms) holder.waiting_for = std::chrono::milliseconds(*extension->waiting_ms);
   }
   return holder;
 }

@@ -5,6 +5,7 @@
 
 #include "run.hpp"
 #include "status.hpp"
+#include "watch.hpp"
 #include "who.hpp"
 #include "words.hpp"
 
@@ -24,7 +25,8 @@ struct Verb {
 
 constexpr std::array verbs{
     Verb{"run", "run a command while holding a lock", run},
-    Verb{"who", "say who has a lock, and since when", who},
+    Verb{"who", "say who has a lock and who waits for it, and since when", who},
+    Verb{"watch", "the same, as it goes on", watch},
 };
 
 void help(std::ostream& out) {

@@ -130,10 +130,6 @@ class Run {
     }
   }
 
-  static bool is_ending(int number) {
-    return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
-  }
-
   /// A key of the terminal has reached the child already: both belong to the foreground.
   static void pass_on(Signals::Arrival arrival, const Child& child) {
     const bool is_key = arrival.number == SIGINT || arrival.number == SIGQUIT || arrival.number == SIGTSTP;

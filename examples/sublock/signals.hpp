@@ -113,6 +113,11 @@ class Signals {
   std::optional<Descriptor> fd_;
 };
 
+/// Whether a process that does not care about it is ended by it.
+[[nodiscard]] constexpr bool is_ending(int number) noexcept {
+  return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
+}
+
 /// Waits for a signal, for the alarm, or until `limit`.
 inline void wait_for(const Signals& signals, const Alarm& alarm, std::optional<Instant> limit) {
   using namespace std::chrono;

@@ -1,71 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-// `sublock run` at a terminal of its own, whose keys reach the command without help.
+// At a terminal: the keys of `sublock run` reach the command without help, and `sublock watch` draws a page and
+// leaves the terminal as it was.
 
 #include <command/command.hpp>
+#include <command/terminal.hpp>
 
-#include <poll.h>
-#include <pty.h>
-#include <sys/wait.h>
-
-#include <array>
 #include <string>
-#include <string_view>
 
 namespace support {
 namespace {
-
-/// A program in the foreground of a new terminal. Nothing of it outlives the object.
-class Terminal {
- public:
-  explicit Terminal(std::vector<std::string> argv) {
-    std::vector<char*> words;
-    for (auto& word : argv) words.push_back(word.data());
-    words.push_back(nullptr);
-    pid_ = ::forkpty(&fd_, nullptr, nullptr, nullptr);
-    if (pid_ != 0) return;
-    ::execvp(words[0], words.data());
-    ::_exit(127);
-  }
-  Terminal(const Terminal&) = delete;
-  Terminal& operator=(const Terminal&) = delete;
-  ~Terminal() {
-    if (!ended_) ::kill(pid_, SIGKILL);
-    if (!ended_) ::waitpid(pid_, nullptr, 0);
-    ::close(fd_);
-  }
-
-  void type(std::string_view keys) {
-    ASSERT_EQ(::write(fd_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
-  }
-
-  [[nodiscard]] bool shows(std::string_view text) {
-    return eventually([&] { return screen().find(text) != std::string::npos; });
-  }
-
-  /// All that it has shown.
-  const std::string& screen() {
-    std::array<char, 4096> chunk{};
-    for (pollfd ready{fd_, POLLIN, 0}; ::poll(&ready, 1, 0) > 0;) {
-      const auto size = ::read(fd_, chunk.data(), chunk.size());
-      if (size <= 0) break;
-      screen_.append(chunk.data(), static_cast<std::size_t>(size));
-    }
-    return screen_;
-  }
-
-  [[nodiscard]] int exit_status() {
-    int status = 0;
-    ended_ = eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
-    return ended_ && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
- private:
-  pid_t pid_ = -1;
-  int fd_ = -1;
-  bool ended_ = false;
-  std::string screen_;
-};
 
 class TerminalCommand : public Command {};
 
@@ -79,6 +23,32 @@ TEST_F(TerminalCommand, HearsTheInterruptKeyOnce) {
   EXPECT_EQ(terminal.exit_status(), 6);
   const std::string& screen = terminal.screen();
   EXPECT_EQ(screen.find("hit", screen.find("hit") + 1), std::string::npos) << screen;
+}
+
+TEST_F(TerminalCommand, ShowsWhoHasALockUntilAKeyEndsIt) {
+  auto holder = run({"--label", "the one", "c"});
+  holder.expect_line("^held ");
+  for (const char* const key : {"q", "\x03"}) {
+    Terminal terminal(
+        {"env", "TERM=xterm", SUBLOCK_COMMAND, "watch", "-i", "0.05", "--redis", server.url(), "c"},
+        {.rows = 8, .columns = 40});
+    ASSERT_TRUE(terminal.shows("1 holding, 0 waiting")) << terminal.screen();
+    ASSERT_TRUE(terminal.shows("holding  exclusive")) << terminal.screen();
+    auto waiter = run({"c", "true"});
+    ASSERT_TRUE(terminal.shows("1 holding, 1 waiting")) << terminal.screen();
+    terminal.type(key);
+    EXPECT_EQ(terminal.exit_status(), 0) << terminal.screen();
+    const std::string& screen = terminal.screen();
+    EXPECT_TRUE(screen.ends_with("\x1b[?25h\x1b[?1049l")) << "the cursor, and the page that was there before";
+    EXPECT_EQ(screen.find("everybody above"), std::string::npos) << "beyond the 40th column";
+  }
+}
+
+TEST_F(TerminalCommand, ThatCannotBeDrawnOnGetsLines) {
+  Terminal terminal({"env", "TERM=dumb", SUBLOCK_COMMAND, "watch", "--redis", server.url(), "c"});
+  auto holder = run({"c"});
+  EXPECT_TRUE(terminal.shows(" got  ")) << terminal.screen();
+  EXPECT_EQ(terminal.screen().find('\x1b'), std::string::npos);
 }
 
 }  // namespace

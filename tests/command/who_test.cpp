@@ -6,6 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <memory>
+#include <set>
+
 namespace support {
 namespace {
 
@@ -18,7 +21,7 @@ TEST_F(WhoCommand, SaysThatNobodyHasIt) {
   auto json = who({"--json", "c"});
   EXPECT_EQ(json.exit_status(), 1);
   EXPECT_EQ(nlohmann::json::parse(json.next_line().value()),
-            nlohmann::json::parse(R"({"channel": "c", "held": false, "holders": []})"));
+            nlohmann::json::parse(R"({"channel": "c", "held": false, "holders": [], "silent": 0})"));
 }
 
 TEST_F(WhoCommand, SaysWhoHasIt) {
@@ -60,6 +63,36 @@ TEST_F(WhoCommand, SeesAllReadersAndTheWriterThatWaits) {
   EXPECT_EQ(json.at("holders").at(1).at("mode"), "shared");
   EXPECT_EQ(json.at("holders").at(2).at("state"), "waiting");
   EXPECT_FALSE(json.at("holders").at(2).contains("held_for_ms"));
+}
+
+TEST_F(WhoCommand, SeesEverybodyWhoWaitsAndForHowLong) {
+  // A name that is a pattern to PUBSUB CHANNELS, beside one that it would cover.
+  const std::string channel = "a[b]*\\c";
+  auto holder = run({channel});
+  holder.expect_line("^held ");
+  auto bystander = run({"ab-c"});
+  bystander.expect_line("^held ");
+  std::vector<std::unique_ptr<Process>> waiters;
+  for (int i = 0; i < 4; ++i)
+    waiters.push_back(std::make_unique<Process>(
+        Words{SUBLOCK_COMMAND, "run", "--redis", server.url(), i == 0 ? "-s" : "-x", channel, "true"}));
+  nlohmann::json json;
+  ASSERT_TRUE(eventually([&] {
+    auto answer = who({"--json", channel});
+    json = nlohmann::json::parse(answer.next_line().value());
+    return json.at("holders").size() == 5;
+  })) << json;
+  std::set<int> pids;
+  std::size_t readers = 0;
+  for (const auto& one : json.at("holders")) {
+    pids.insert(one.at("pid").get<int>());
+    readers += one.at("mode") == "shared" ? 1 : 0;
+    if (one.at("pid") == holder.pid()) continue;
+    EXPECT_EQ(one.at("state"), "waiting");
+    EXPECT_GE(one.at("waiting_for_ms"), 0);
+  }
+  for (const auto& waiter : waiters) EXPECT_TRUE(pids.contains(waiter->pid()));
+  EXPECT_EQ(readers, 1U);
 }
 
 TEST_F(WhoCommand, CannotTellWhereThereIsNoServerOrASilentHolder) {
@@ -116,7 +149,7 @@ TEST_F(SecretCommand, IsToldByTheEnvironmentOrAFileAndShownNowhere) {
   }
   std::filesystem::remove(file);
 
-  for (const char* verb : {"run", "who"}) {
+  for (const char* verb : {"run", "who", "watch"}) {
     auto shown = sublock(verb, {"--redis", full, "c"});
     EXPECT_EQ(shown.exit_status(), 64) << "everybody can read a command line";
     auto twice = sublock_with({}, {verb, "--redis", full, "c"});

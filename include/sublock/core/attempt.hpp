@@ -175,7 +175,9 @@ class Attempt {
     self.pid = identity_.pid;
     self.label = identity_.label;
     self.priority = identity_.priority;
-    const auto since = [now](Instant then) { return std::chrono::floor<std::chrono::milliseconds>(now - then); };
+    const auto since = [now](Instant then) {
+      return std::chrono::floor<std::chrono::milliseconds>(now - then);
+    };
     if (holds()) self.held_for = since(held_since_);
     if (asked.is_roll_call() && is_trying() && !owns()) self.waiting_for = since(started_);
     return self;

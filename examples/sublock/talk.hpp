@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// A conversation with the server in plain words, for questions that a lock never asks: one command, one answer,
+// the caller waits. Connects and logs in as the library does; knows nothing of locks.
+
+#include <sublock/transport/hiredis/address.hpp>
+#include <sublock/transport/hiredis/dial.hpp>
+#include <sublock/transport/hiredis/greeting.hpp>
+#include <sublock/transport/hiredis/reply.hpp>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace command {
+
+using sublock::hiredis::is_error;
+using sublock::hiredis::Reply;
+using sublock::hiredis::text_of;
+
+class Talk {
+ public:
+  /// Throws LockError where the server can't be reached or refuses us: as a client, not as somebody who wants a
+  /// lock; that is told by `objection`.
+  explicit Talk(const sublock::ConnectionOptions& options)
+      : settings_(options), limit_(options.connect_timeout), reader_(::redisReaderCreate()) {
+    if (!reader_) throw std::bad_alloc();
+    connect();
+    greet();
+  }
+
+  /// Why no lock can be had here: a replica, a cluster, no such database.
+  [[nodiscard]] const std::optional<sublock::Failure>& objection() const noexcept { return objection_; }
+  [[nodiscard]] const std::string& where() const noexcept { return settings_.where; }
+
+  /// The answer, which may be an error. Throws LockError where none comes.
+  [[nodiscard]] Reply ask(std::initializer_list<std::string_view> words) {
+    std::string bytes;
+    sublock::hiredis::append(bytes, words);
+    send(bytes);
+    return next();
+  }
+
+ private:
+  void connect() {
+    using namespace sublock::hiredis;
+    Addresses addresses = numeric_addresses(settings_.endpoint);
+    if (addresses.empty()) {
+      auto found = resolve(settings_.endpoint);
+      if (const auto* failure = std::get_if<sublock::Failure>(&found)) throw sublock::LockError(*failure);
+      addresses = std::get<Addresses>(std::move(found));
+    }
+    std::string why;
+    for (const std::string& address : addresses) {
+      fd_ = dial(settings_, address, why);
+      if (!fd_) continue;
+      static_cast<void>(wait_for(POLLOUT));
+      why = dialled(fd_.get()).value_or("no answer in time");
+      if (why.empty()) return;
+    }
+    fail("can't connect to Redis at " + where() + ": " + why);
+  }
+
+  void greet() {
+    sublock::hiredis::Greeting greeting(settings_, false);
+    while (!greeting.done()) {
+      if (const std::string bytes = greeting.take_bytes(); !bytes.empty()) send(bytes);
+      const auto failure = greeting.take(*next());
+      if (!failure) continue;
+      if (failure->code != sublock::Errc::usage) throw sublock::LockError(*failure);
+      if (!objection_) objection_ = failure;
+    }
+  }
+
+  void send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count >= 0) {
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        if (!wait_for(POLLOUT)) fail("Redis at " + where() + " doesn't read what we send");
+      } else if (errno != EINTR) {
+        fail("the connection to Redis at " + where() + " broke: " + std::strerror(errno));
+      }
+    }
+  }
+
+  [[nodiscard]] Reply next() {
+    std::array<char, 16UL * 1024> bytes{};
+    for (;;) {
+      void* raw = nullptr;
+      if (::redisReaderGetReply(reader_.get(), &raw) != REDIS_OK)
+        throw sublock::LockError(
+            {sublock::Errc::protocol, "Redis at " + where() + " doesn't speak its protocol"});
+      if (raw != nullptr) return Reply(static_cast<redisReply*>(raw));
+      const ssize_t count = ::recv(fd_.get(), bytes.data(), bytes.size(), 0);
+      if (count > 0) {
+        ::redisReaderFeed(reader_.get(), bytes.data(), static_cast<std::size_t>(count));
+      } else if (count == 0) {
+        fail("Redis at " + where() + " closed the connection");
+      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        if (!wait_for(POLLIN)) fail("Redis at " + where() + " did not answer in time");
+      } else if (errno != EINTR) {
+        fail("the connection to Redis at " + where() + " broke: " + std::strerror(errno));
+      }
+    }
+  }
+
+  /// False once the time for one step is over.
+  [[nodiscard]] bool wait_for(short what) const {
+    pollfd poll{fd_.get(), what, 0};
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(limit_).count();
+    return ::poll(&poll, 1, static_cast<int>(std::min<long long>(milliseconds, 3'600'000))) > 0;
+  }
+
+  [[noreturn]] static void fail(std::string why) {
+    throw sublock::LockError({sublock::Errc::connect, std::move(why)});
+  }
+
+  const sublock::hiredis::Settings settings_;
+  const sublock::core::Duration limit_;
+  sublock::hiredis::Reader reader_;
+  sublock::hiredis::Descriptor fd_;
+  std::optional<sublock::Failure> objection_;
+};
+
+}  // namespace command

@@ -3,6 +3,7 @@
 // sublock: flock(1) across machines. Only the choice of the verb is here, and what becomes of an error; each verb
 // has a room of its own, and sublock.1 is the manual.
 
+#include "doctor.hpp"
 #include "run.hpp"
 #include "status.hpp"
 #include "watch.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 struct Verb {
   std::string_view name;
-  std::string_view what_it_does;
+  const char* what_it_does;
   int (*start)(const Words&);
 };
 
@@ -27,11 +28,14 @@ constexpr std::array verbs{
     Verb{"run", "run a command while holding a lock", run},
     Verb{"who", "say who has a lock and who waits for it, and since when", who},
     Verb{"watch", "the same, as it goes on", watch},
+    Verb{"doctor", "look at a server, its settings and your rights, as locks depend on them", doctor},
 };
 
 void help(std::ostream& out) {
   out << "A lock that many machines share, held on a Redis server.\n\nUsage: sublock VERB ...\n\n";
-  for (const Verb& verb : verbs) out << "  sublock " << verb.name << "   " << verb.what_it_does << '\n';
+  std::vector<Words> rows;
+  for (const Verb& verb : verbs) rows.push_back({"  sublock " + std::string(verb.name), verb.what_it_does});
+  for (const std::string& line : aligned(rows)) out << line << '\n';
   out << "\nsublock VERB --help says more, and sublock(1) says all." << std::endl;
 }
 

@@ -14,6 +14,8 @@ namespace command {
 enum Status : int {
   done = 0,
   conflict = 1,       ///< somebody else has the lock; for `who`: nobody has
+  warned = 1,         ///< of `doctor`: there is a warning
+  troubled = 2,       ///< of `doctor`: there is a problem
   usage = 64,         ///< the words make no sense
   unreachable = 69,   ///< no Redis there, or it stopped answering
   system_error = 71,  ///< the system lacks something: processes, memory, descriptors

@@ -44,6 +44,10 @@ class Talk {
   /// Why no lock can be had here: a replica, a cluster, no such database.
   [[nodiscard]] const std::optional<sublock::Failure>& objection() const noexcept { return objection_; }
   [[nodiscard]] const std::string& where() const noexcept { return settings_.where; }
+  /// As whom we are logged in.
+  [[nodiscard]] std::string user() const {
+    return settings_.endpoint.user.empty() ? "default" : settings_.endpoint.user;
+  }
 
   /// The answer, which may be an error. Throws LockError where none comes.
   [[nodiscard]] Reply ask(std::initializer_list<std::string_view> words) {

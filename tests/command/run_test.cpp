@@ -168,7 +168,7 @@ TEST_F(RunCommand, ASignalEndsTheWait) {
 TEST_F(RunCommand, HasEveryOptionAndExitStatusInItsManual) {
   std::ifstream file(SUBLOCK_SOURCE_DIR "/examples/sublock/sublock.1");
   const std::string manual{std::istreambuf_iterator<char>(file), {}};
-  for (const char* const verb : {"run", "who", "watch"}) {
+  for (const char* const verb : {"run", "who", "watch", "doctor"}) {
     auto help = sublock(verb, {"--help"});
     EXPECT_EQ(help.exit_status(), 0);
     std::size_t found = 0;

@@ -45,9 +45,10 @@ TEST_F(TerminalCommand, ShowsWhoHasALockUntilAKeyEndsIt) {
 }
 
 TEST_F(TerminalCommand, ThatCannotBeDrawnOnGetsLines) {
-  Terminal terminal({"env", "TERM=dumb", SUBLOCK_COMMAND, "watch", "--redis", server.url(), "c"});
   auto holder = run({"c"});
-  EXPECT_TRUE(terminal.shows(" got  ")) << terminal.screen();
+  holder.expect_line("^held ");
+  Terminal terminal({"env", "TERM=dumb", SUBLOCK_COMMAND, "watch", "--redis", server.url(), "c"});
+  EXPECT_TRUE(terminal.shows(" holds ")) << terminal.screen();
   EXPECT_EQ(terminal.screen().find('\x1b'), std::string::npos);
 }
 

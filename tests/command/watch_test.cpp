@@ -52,10 +52,11 @@ TEST_F(WatchCommand, TellsWhoGetsItWhoWaitsAndWhoLetsGo) {
 }
 
 TEST_F(WatchCommand, WritesLinesForPeople) {
-  auto view = watch();
   auto holder = run({"--label", "a job", "c"});
-  view.expect_line("^20[0-9-]+T[0-9:]+[.][0-9]{3}Z got +exclusive  .*  " + std::to_string(holder.pid()) +
-                   "  a job  [0-9a-f]{32}$");
+  holder.expect_line("^held ");
+  auto view = watch();
+  view.expect_line("^20[0-9-]+T[0-9:]+[.][0-9]{3}Z holds +exclusive  .*  " + std::to_string(holder.pid()) +
+                   "  a job  [0-9a-f]{32}  [(]held [0-9.]+s[)]$");
   holder.signal(SIGTERM);
   view.expect_line("Z released +exclusive  .*  a job  [0-9a-f]{32}  [(]held [0-9.]+s[)]$");
 }

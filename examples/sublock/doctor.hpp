@@ -13,7 +13,7 @@
 #include "status.hpp"
 #include "words.hpp"
 
-#include <sublock/transport/hiredis/client_list_reply.hpp>
+#include <sublock/redis_lock.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -8,10 +8,6 @@
 #include "people.hpp"
 #include "talk.hpp"
 
-#include <sublock/core/name.hpp>
-#include <sublock/core/roll_call.hpp>
-#include <sublock/entropy.hpp>
-#include <sublock/inquiry.hpp>
 #include <sublock/redis_lock.hpp>
 
 #include <algorithm>

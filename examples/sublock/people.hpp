@@ -6,7 +6,7 @@
 #include "words.hpp"
 
 #include <nlohmann/json.hpp>
-#include <sublock/core/holder.hpp>
+#include <sublock/redis_lock.hpp>
 
 #include <algorithm>
 #include <chrono>

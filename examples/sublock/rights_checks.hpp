@@ -7,7 +7,7 @@
 #include "facts.hpp"
 #include "finding.hpp"
 
-#include <sublock/core/name.hpp>
+#include <sublock/redis_lock.hpp>
 
 #include <algorithm>
 #include <set>

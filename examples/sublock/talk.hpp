@@ -2,7 +2,8 @@
 #pragma once
 
 // A conversation with the server in plain words, for questions that a lock never asks: one command, one answer,
-// the caller waits. Connects and logs in as the library does; knows nothing of locks.
+// the caller waits. Connects and logs in by the library's own rooms, which only this one of ours knows; knows nothing
+// of locks.
 
 #include <sublock/transport/hiredis/address.hpp>
 #include <sublock/transport/hiredis/dial.hpp>

@@ -11,6 +11,10 @@
 #include "status.hpp"
 #include "words.hpp"
 
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <iomanip>
@@ -18,7 +22,6 @@
 #include <optional>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -33,7 +36,7 @@ inline constexpr const char* watch_footer =
     "Events: holds, got, released, lost, waiting, gave-up, silent, answers, unreachable, back.\n"
     "\n"
     "Exit status:\n"
-    "  0    ended by q, Ctrl-C or a signal, in a terminal; elsewhere it goes on until it is killed\n"
+    "  0    ended by q, Ctrl-C or a signal, in a terminal; elsewhere, nobody reads any more\n"
     "  64   the words make no sense\n"
     "  69   Redis can't be reached at the start; later on, that is an event\n"
     "  76   what answered is no Redis\n"
@@ -98,8 +101,8 @@ class Watch {
   Watch(const sublock::ConnectionOptions& options, const std::string& channel, Milliseconds interval)
       : lookout_(options, channel), interval_(interval) {}
 
-  /// A line for each event, for ever.
-  [[noreturn]] void tell(bool as_json) {
+  /// A line for each event, until nobody reads any more.
+  void tell(bool as_json) {
     for (;;) {
       const Instant next = std::chrono::steady_clock::now() + interval_;
       for (const Entry& entry : look()) {
@@ -107,7 +110,9 @@ class Watch {
                               : command::line_of(entry))
                   << std::endl;
       }
-      std::this_thread::sleep_until(next);
+      const auto left = std::chrono::ceil<Milliseconds>(next - std::chrono::steady_clock::now()).count();
+      pollfd reader{STDOUT_FILENO, 0, 0};
+      if (::poll(&reader, 1, static_cast<int>(std::max<long long>(left, 0))) > 0) return;
     }
   }
 
@@ -185,8 +190,7 @@ inline int watch(const Words& words) {
 
   const auto span = std::chrono::ceil<Milliseconds>(std::chrono::duration<double>(interval));
   Watch view(server.connection(), channel, span);
-  if (as_json || !Screen::is_there()) view.tell(as_json);
-  view.show();
+  as_json || !Screen::is_there() ? view.tell(as_json) : view.show();
   return done;
 }
 

@@ -86,6 +86,13 @@ TEST_F(WatchCommand, TellsOfOneWhoDoesNotAnswer) {
   EXPECT_EQ(expect_event(view, "lost").at("pid"), holder.pid());
 }
 
+TEST_F(WatchCommand, EndsWhenNobodyReadsAnyMore) {
+  Process pipe(
+      {"bash", "-c",
+       "set -o pipefail; '" SUBLOCK_COMMAND "' watch --redis " + server.url() + " -i 0.05 c | true"});
+  EXPECT_EQ(pipe.exit_status(), 0) << pipe.transcript();
+}
+
 // Neither the channel nor anything that covers it: both would get in the way of the lock.
 TEST_F(WatchCommand, ListensNowhereThatMatters) {
   auto holder = run({"c"});

@@ -75,6 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"include/sublock/session.hpp", "#include <random>\n"},
         Fault{"examples/tour.hpp", "#include <CLI/CLI.hpp>\n"},
         Fault{"examples/sublock/a.hpp", "#include <sublock/core/holder.hpp>\n"},
+        Fault{"examples/sublock/a.hpp", "#include <sublock/transport/hiredis/dial.hpp>\n"},
         Fault{"include/sublock/core/a.hpp", "#include <mutex>\n"},
         Fault{"include/sublock/core/a.hpp", "#include <unistd.h>\n"},
         Fault{"include/sublock/core/a.hpp", "#include <sys/socket.h>\n"},

@@ -8,6 +8,7 @@
 template class sublock::BasicRedisLock<sublock::InMemoryTransport>;
 template class sublock::BasicRedisLock<sublock::InMemoryTransport, sublock::LowestIdElection,
                                        sublock::NeverReap, sublock::ManualClock>;
+template class sublock::BasicMajorityLock<sublock::InMemoryTransport>;
 #ifdef HIREDIS_MAJOR
 template class sublock::BasicRedisLock<sublock::HiredisTransport>;
 #endif

@@ -10,6 +10,7 @@
 #include <sublock/lock_all.hpp>
 #include <sublock/redis_getlock.hpp>
 #include <sublock/redis_lock.hpp>
+#include <sublock/redis_majority_lock.hpp>
 #include <sublock/transport/in_memory.hpp>
 #include <support/live_redis.hpp>
 #include <support/process.hpp>
@@ -49,6 +50,7 @@ struct CppBlock {
 
 std::string url;
 std::string here() { return url; }
+Connection first, second, third;
 std::stop_source stopping;
 int rows = 0;
 int imports = 0;
@@ -75,7 +77,11 @@ class Readme : public ::testing::Test {
 class ReadmeCpp : public Readme, public ::testing::WithParamInterface<CppBlock> {};
 
 TEST_P(ReadmeCpp, RunsOnARealServer) {
+  const support::LiveRedis others[2];
   url = server.url();
+  first = sublock::connect(url);
+  second = sublock::connect(others[0].url());
+  third = sublock::connect(others[1].url());
   rows = 3;
   imports = 0;
   GetParam().run(sublock::connect(url));

@@ -30,12 +30,14 @@ int main() {
   const HighestPriorityElection election;
   const sublock::Candidate report{.holder_id = "00", .priority = 1};
   const sublock::Candidate payment{.holder_id = "ff", .priority = 9};
-  std::cout << "first in line: " << (election.before(payment, report) ? "payment" : "report") << '\n';
+  const bool payment_first = election.before(payment, report) && !election.before(report, payment);
+  std::cout << "first in line: " << (payment_first ? "payment" : "report") << '\n';
 
   const sublock::ManualClock clock;
   sublock::InMemoryRedis redis(clock);
   PriorityLock lock(redis.connect(), "ledger", {.label = "payment", .priority = 9, .clock = clock});
   lock.acquire();
-  std::cout << lock.probe().front() << '\n';
-  return lock.release() ? 0 : 1;
+  const sublock::Holder holder = lock.probe().front();  // the priority travels with every answer
+  std::cout << holder << ", priority " << holder.priority << '\n';
+  return payment_first && holder.priority == 9 && lock.release() ? 0 : 1;
 }

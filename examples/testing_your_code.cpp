@@ -46,7 +46,8 @@ int main() {
   TestLock lock(process, "rows", {.clock = clock});
   Importer importer(lock);
 
-  // The connection breaks in the middle of the third row.
+  // The connection breaks in the middle of the third row. A Redis in memory has no thread: what it has sent arrives
+  // where somebody waits, or where a test pumps.
   int row = 0;
   const int imported = importer.run(10, [&] {
     if (++row == 3) redis.drop(*process);

@@ -10,6 +10,7 @@
 #include <sublock/core/request.hpp>
 #include <sublock/explain_lease.hpp>
 #include <sublock/observation.hpp>
+#include <sublock/policies.hpp>
 
 #include <functional>
 #include <optional>

@@ -66,6 +66,8 @@ struct Wall {
         "include/sublock/redis_majority_lock.hpp", "include/sublock/transport/hiredis", "tests/",
         "benchmarks/", "examples/"},
        "three doors lead to hiredis"},
+      {"openssl/", {"include/sublock/transport/openssl.hpp", "tests/"}, "one room knows OpenSSL"},
+      {"sublock/transport/openssl", {"tests/", "examples/"}, "nobody needs TLS who does not ask for it"},
       {"sublock/redis_", {"tests/", "benchmarks/", "examples/"}, "the doors are for users"},
       {"sublock/transport/in_memory",
        {"include/sublock/transport/in_memory", "tests/", "benchmarks/", "examples/"},

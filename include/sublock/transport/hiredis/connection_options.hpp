@@ -11,18 +11,22 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace sublock {
+namespace hiredis {
+class Cipher;
+}
 
 /// How to reach a Redis server, and how to notice that it can't be reached any more. Looking a host
 /// name up takes as long as the system's resolver takes: no time limit of this library covers it.
 struct ConnectionOptions {
-  /// `redis://[user[:password]@]host[:port][/database]` or `unix:///path[?db=database]`; percent signs
-  /// escape, IPv6 addresses stand in brackets. The default is this machine, port 6379.
+  /// `redis://[user[:password]@]host[:port][/database]`, the same with `rediss://` for TLS, or
+  /// `unix:///path[?db=database]`; percent signs escape, IPv6 addresses stand in brackets. The default is this machine, port 6379.
   std::string url = "redis://127.0.0.1:6379";
   /// The ACL user; overrides the URL's. Empty, the default: the URL's, or the server's default user.
   std::string user = {};
@@ -42,6 +46,9 @@ struct ConnectionOptions {
   core::Duration keepalive = std::chrono::seconds(15);
   /// How many subscriber connections are kept for the next lock when they are done. The default is 8.
   std::size_t idle_ears_max = 8;
+  /// How to encipher, for `rediss://` and for nothing else: `sublock::tls()` of <sublock/transport/openssl.hpp>.
+  /// None by default.
+  std::shared_ptr<const hiredis::Cipher> tls = {};
 };
 
 namespace hiredis {
@@ -67,8 +74,8 @@ namespace url {
 
 [[noreturn]] inline void refuse(const std::string& why) {
   throw LockError({Errc::usage, "the connection URL " + why +
-                                    "; write redis://[user[:password]@]host[:port][/database] or "
-                                    "unix:///path[?db=database]"});
+                                    "; write redis://[user[:password]@]host[:port][/database], the same with "
+                                    "rediss://, or unix:///path[?db=database]"});
 }
 
 inline int hex_digit(char digit) {
@@ -194,17 +201,18 @@ inline void read_unix(std::string_view rest, Endpoint& endpoint) {
 
   Endpoint endpoint;
   std::string_view text = options.url;
-  if (text.starts_with("rediss://")) {
-    throw LockError({Errc::usage,
-                     "rediss:// is not supported yet: this library can't speak TLS; use redis:// or "
-                     "a local TLS tunnel"});
-  }
-  if (text.starts_with("redis://")) {
-    url::read_redis(text.substr(8), endpoint);
+  const bool secure = text.starts_with("rediss://");
+  check(!secure || options.tls != nullptr,
+        "rediss:// needs a cipher: include <sublock/transport/openssl.hpp>, link sublock::tls, and set the "
+        "option "
+        "tls = sublock::tls()");
+  check(secure || options.tls == nullptr, "the option tls is set, but the URL does not begin with rediss://");
+  if (secure || text.starts_with("redis://")) {
+    url::read_redis(text.substr(secure ? 9 : 8), endpoint);
   } else if (text.starts_with("unix://")) {
     url::read_unix(text.substr(7), endpoint);
   } else {
-    url::refuse("starts with neither redis:// nor unix://");
+    url::refuse("starts with none of redis://, rediss:// and unix://");
   }
   if (!options.user.empty()) endpoint.user = options.user;
   if (!options.password.empty()) endpoint.password = options.password;

@@ -11,10 +11,10 @@
 #include <sublock/transport/hiredis/dial.hpp>
 #include <sublock/transport/hiredis/fork_guard.hpp>
 #include <sublock/transport/hiredis/greeting.hpp>
+#include <sublock/transport/hiredis/pipe.hpp>
 #include <sublock/transport/hiredis/poller.hpp>
 #include <sublock/transport/hiredis/reply.hpp>
 
-#include <sys/socket.h>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -56,12 +56,12 @@ class Link : public std::enable_shared_from_this<Link> {
       poller_.remove(id_);
     }
     id_ = 0;
-    fd_.close();
+    pipe_.close();
     reader_.reset();
     greeting_.reset();
     unsent_.clear();
     sent_ = 0;
-    write_error_.clear();
+    write_error_.reset();
     asked_at_.reset();
     left_unwatched_ = false;
     stage_ = Stage::closed;
@@ -82,7 +82,7 @@ class Link : public std::enable_shared_from_this<Link> {
   /// Sends what was collected during a turn; reads only where that shows why nothing can be sent.
   void settle(core::Instant now) {
     flush();
-    if (!write_error_.empty()) pump(now);
+    if (write_error_) pump(now);
   }
 
   /// Acts on what is due.
@@ -100,7 +100,8 @@ class Link : public std::enable_shared_from_this<Link> {
                                  shown(settings_.options.health_check_timeout)});
       }
     } else if (due() <= now) {
-      const std::string why = "no answer within " + shown(settings_.options.connect_timeout);
+      std::string why = "no answer within " + shown(settings_.options.connect_timeout);
+      if (stage_ == Stage::greeting && pipe_.hoards()) why += "; does it speak TLS there?";
       stage_ == Stage::connecting ? dial_next(now, why) : fail_connecting(why);
     }
   }
@@ -140,9 +141,9 @@ class Link : public std::enable_shared_from_this<Link> {
   /// The server is older than 2.6.12, or did not say, as far as a mouth has found.
   [[nodiscard]] bool is_old() const noexcept { return is_old_; }
   [[nodiscard]] bool closed() const noexcept { return stage_ == Stage::closed; }
-  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  [[nodiscard]] int fd() const noexcept { return pipe_.fd(); }
   [[nodiscard]] bool wants_to_write() const noexcept {
-    return stage_ == Stage::connecting || !unsent_.empty();
+    return stage_ == Stage::connecting || (!unsent_.empty() && !pipe_.waits_for_peer());
   }
 
  protected:
@@ -161,7 +162,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   /// One write at most; collected while a turn is being processed. What the socket doesn't take waits.
   void send(std::string bytes) {
-    if (stage_ == Stage::closed || !write_error_.empty()) return;
+    if (stage_ == Stage::closed || write_error_) return;
     if (unsent_.size() - sent_ + bytes.size() > unsent_max) {
       fail({Errc::connect, "Redis at " + where() + " doesn't read what we send"});
       return;
@@ -204,13 +205,13 @@ class Link : public std::enable_shared_from_this<Link> {
       if (id_ != 0) {
         unwatch();
         poller_.remove(std::exchange(id_, 0));
-        fd_.close();
+        pipe_.close();
         if (lease_ != nullptr) lease_->wake();
       }
       if (next_address_ >= addresses_.size() || now >= deadline_) return fail_connecting(why);
-      fd_ = dial(settings_, addresses_[next_address_], why);
+      pipe_.open(dial(settings_, addresses_[next_address_], why));
       const auto left = static_cast<core::Duration::rep>(addresses_.size() - next_address_++);
-      if (!fd_) continue;
+      if (!pipe_) continue;
       id_ = poller_.add(*this);
       if (!watch()) return fail_connecting(std::strerror(ENOMEM));
       // One dead address of many must not use up the time of the others.
@@ -222,12 +223,13 @@ class Link : public std::enable_shared_from_this<Link> {
 
   /// True once connected.
   bool finish_dialling(core::Instant now) {
-    const std::optional<std::string> outcome = dialled(fd_.get());
+    const std::optional<std::string> outcome = dialled(pipe_.fd());
     if (!outcome) return false;
     if (!outcome->empty()) {
       dial_next(now, *outcome);
       return false;
     }
+    if (settings_.options.tls) pipe_.encipher(*settings_.options.tls, settings_.endpoint.host);
     stage_ = Stage::greeting;
     greeting_ = std::make_unique<Greeting>(settings_, hears());
     heard_at_ = now;
@@ -249,11 +251,11 @@ class Link : public std::enable_shared_from_this<Link> {
       return true;
     }
     const bool before = std::exchange(watched_, true);
-    return poller_.watch(fd_.get(), id_, watched_for_write_ ? EPOLLIN | EPOLLOUT : EPOLLIN, before);
+    return poller_.watch(pipe_.fd(), id_, watched_for_write_ ? EPOLLIN | EPOLLOUT : EPOLLIN, before);
   }
 
   void unwatch() noexcept {
-    if (std::exchange(watched_, false)) poller_.unwatch(fd_.get());
+    if (std::exchange(watched_, false)) poller_.unwatch(pipe_.fd());
   }
 
   void leave_unwatched() {
@@ -266,14 +268,14 @@ class Link : public std::enable_shared_from_this<Link> {
     flush_promised_ = false;
     if (stage_ == Stage::closed || stage_ == Stage::connecting || unsent_.empty()) return;
     while (sent_ < unsent_.size()) {
-      const ssize_t count = ::send(fd_.get(), unsent_.data() + sent_, unsent_.size() - sent_, MSG_NOSIGNAL);
+      const ssize_t count = pipe_.send(unsent_.data() + sent_, unsent_.size() - sent_);
       if (count >= 0) {
         sent_ += static_cast<std::size_t>(count);
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         break;
       } else if (errno != EINTR) {
         // The server may have said why it hung up: read that first, and fail where reading ends.
-        write_error_ = std::strerror(errno);
+        write_error_ = pipe_.failure();
         sent_ = unsent_.size();
         poller_.attend(weak_from_this());
       }
@@ -287,7 +289,7 @@ class Link : public std::enable_shared_from_this<Link> {
     constexpr int rounds_max = 16;  // then others get their turn
     char bytes[16 * 1024];
     for (int round = 0; round < rounds_max; ++round) {
-      const ssize_t count = ::recv(fd_.get(), bytes, sizeof bytes, 0);
+      const ssize_t count = pipe_.recv(bytes, sizeof bytes);
       if (count > 0) {
         heard_at_ = now;
         if (std::exchange(asked_at_, {})) poller_.hasten(due());
@@ -297,23 +299,25 @@ class Link : public std::enable_shared_from_this<Link> {
           return false;
         }
         if (!dispatch(id, now)) return false;
-        if (static_cast<std::size_t>(count) < sizeof bytes && write_error_.empty()) return false;
+        const bool drained = static_cast<std::size_t>(count) < sizeof bytes && !pipe_.hoards();
+        if (drained && !write_error_) return false;
       } else if (count == 0) {
         fail({Errc::connect, "Redis at " + where() + " closed the connection"});
         return false;
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        if (!write_error_.empty()) fail_lost(write_error_);
+        if (write_error_) fail_lost(*write_error_);
         return false;
       } else if (errno != EINTR) {
-        fail_lost(std::strerror(errno));
+        fail_lost(pipe_.failure());
         return false;
       }
     }
+    if (pipe_.hoards()) poller_.attend(weak_from_this());  // no poll tells of what is left
     return true;
   }
 
-  void fail_lost(const std::string& why) {
-    fail({Errc::connect, "the connection to Redis at " + where() + " broke: " + why});
+  void fail_lost(const Failure& why) {
+    fail({why.code, "the connection to Redis at " + where() + " broke: " + why.text});
   }
 
   /// False once this connection is no more. Between two replies, no link needs a reader of its own.
@@ -356,7 +360,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   SpareReader& spare_reader_;
   Stage stage_ = Stage::closed;
-  Descriptor fd_;
+  Pipe pipe_;
   std::uint64_t id_ = 0;  // 0: no socket. Never used twice, so that a late event can't meet a successor
   Sleeper* lease_ = nullptr;
   Reader reader_;                       // while a reply is half read
@@ -370,7 +374,7 @@ class Link : public std::enable_shared_from_this<Link> {
   bool left_unwatched_ = false;  // and the poller knows
   bool watched_for_write_ = false;
   bool flush_promised_ = false;
-  std::string write_error_;
+  std::optional<Failure> write_error_;
 
   Addresses addresses_;
   std::size_t next_address_ = 0;

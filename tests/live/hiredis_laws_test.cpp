@@ -6,15 +6,19 @@
 #include <laws/line_laws.hpp>
 #include <laws/transport_laws.hpp>
 #include <sublock/transport/hiredis.hpp>
+#include <sublock/transport/openssl.hpp>
+#include <support/authority.hpp>
 #include <support/live_redis.hpp>
 
 namespace sublock::testing {
 namespace {
 
-struct LineWorld {
+/// `Access::options(server)` says how the server is reached.
+template <class Access>
+struct LineWorldBy {
   using Transport = HiredisTransport;
 
-  std::shared_ptr<Transport> connect() { return Transport::make({.url = redis().url()}); }
+  std::shared_ptr<Transport> connect() { return Transport::make(Access::options(redis())); }
   std::size_t publish(const std::string& channel, const std::string& payload) {
     const std::lock_guard lock(mutex());
     return std::stoul(redis().command({"PUBLISH", channel, payload}));
@@ -46,8 +50,26 @@ struct LineWorld {
   }
 };
 
+struct Plainly {
+  static ConnectionOptions options(support::LiveRedis& server) { return {.url = server.url()}; }
+};
+using LineWorld = LineWorldBy<Plainly>;
+
+/// Over TLS, on the same server.
+struct Enciphered {
+  static ConnectionOptions options(support::LiveRedis& server) {
+    static support::Authority authority;
+    static const std::string url = [&] {
+      authority.issue("server", "IP:127.0.0.1");
+      return support::encipher(server, authority, "server");
+    }();
+    return {.url = url, .tls = tls({.ca_file = authority.certificate()})};
+  }
+};
+
 INSTANTIATE_TYPED_TEST_SUITE_P(Hiredis, TransportLaws, LineWorld);
 INSTANTIATE_TYPED_TEST_SUITE_P(Hiredis, LineLaws, LineWorld);
+INSTANTIATE_TYPED_TEST_SUITE_P(HiredisOverTls, LineLaws, LineWorldBy<Enciphered>);
 
 }  // namespace
 }  // namespace sublock::testing

@@ -38,16 +38,8 @@ class Tls : public ::testing::Test {
     stranger.reset();
   }
 
-  /// Makes the server speak TLS as well, with that certificate, and returns where.
   std::string enciphered(const std::string& certificate, const std::string& asks_for_clients = "no") {
-    for (int port = server.port() + 1; port < server.port() + 50; ++port) {
-      const auto answer = server.command(
-          {"CONFIG", "SET", "tls-cert-file", authority->certificate(certificate), "tls-key-file",
-           authority->key(certificate), "tls-ca-cert-file", authority->certificate(), "tls-auth-clients",
-           asks_for_clients, "tls-port", std::to_string(port)});
-      if (answer == "OK") return "rediss://127.0.0.1:" + std::to_string(port);
-    }
-    throw std::runtime_error("no TLS port: " + server.log());
+    return encipher(server, *authority, certificate, asks_for_clients);
   }
 
   static sublock::ConnectionOptions believing(const Authority& whom, std::string url) {

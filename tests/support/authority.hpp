@@ -8,6 +8,8 @@
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 
+#include <support/live_redis.hpp>
+
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -100,5 +102,19 @@ class Authority {
   Certificate certificate_;
   long serial_ = 0;
 };
+
+/// Makes `server` speak TLS as well, with one of the authority's certificates, and returns where. The server may ask
+/// its clients for certificates: "no", "optional" or "yes".
+inline std::string encipher(LiveRedis& server, const Authority& authority, const std::string& certificate,
+                            const std::string& asks_for_clients = "no") {
+  for (int port = server.port() + 1; port < server.port() + 50; ++port) {
+    const auto answer =
+        server.command({"CONFIG", "SET", "tls-cert-file", authority.certificate(certificate), "tls-key-file",
+                        authority.key(certificate), "tls-ca-cert-file", authority.certificate(),
+                        "tls-auth-clients", asks_for_clients, "tls-port", std::to_string(port)});
+    if (answer == "OK") return "rediss://127.0.0.1:" + std::to_string(port);
+  }
+  throw std::runtime_error("no TLS port: " + server.log());
+}
 
 }  // namespace support

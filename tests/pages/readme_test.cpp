@@ -12,6 +12,8 @@
 #include <sublock/redis_lock.hpp>
 #include <sublock/redis_majority_lock.hpp>
 #include <sublock/transport/in_memory.hpp>
+#include <sublock/transport/openssl.hpp>
+#include <support/authority.hpp>
 #include <support/live_redis.hpp>
 #include <support/process.hpp>
 
@@ -48,8 +50,9 @@ struct CppBlock {
 
 // --- what the blocks take for granted ------------------------------------------------------------
 
-std::string url;
+std::string url, tls_url, ca_file;
 std::string here() { return url; }
+std::string tls_here() { return tls_url; }
 Connection first, second, third;
 std::stop_source stopping;
 int rows = 0;
@@ -78,7 +81,11 @@ class ReadmeCpp : public Readme, public ::testing::WithParamInterface<CppBlock> 
 
 TEST_P(ReadmeCpp, RunsOnARealServer) {
   const support::LiveRedis others[2];
+  support::Authority authority;
+  authority.issue("server", "IP:127.0.0.1");
   url = server.url();
+  tls_url = support::encipher(server, authority, "server");
+  ca_file = authority.certificate();
   first = sublock::connect(url);
   second = sublock::connect(others[0].url());
   third = sublock::connect(others[1].url());

@@ -3,6 +3,7 @@
 // sublock: flock(1) across machines. Only the choice of the verb is here, and what becomes of an error; each verb
 // has a room of its own, and sublock.1 is the manual.
 
+#include "bench.hpp"
 #include "doctor.hpp"
 #include "run.hpp"
 #include "status.hpp"
@@ -29,6 +30,7 @@ constexpr std::array verbs{
     Verb{"who", "say who has a lock and who waits for it, and since when", who},
     Verb{"watch", "the same, as it goes on", watch},
     Verb{"doctor", "look at a server, its settings and your rights, as locks depend on them", doctor},
+    Verb{"bench", "measure what a lock costs against this server", bench},
 };
 
 void help(std::ostream& out) {

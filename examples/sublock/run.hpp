@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <iomanip>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -32,7 +33,8 @@ namespace command {
 class Run {
  public:
   explicit Run(RunOptions options)
-      : options_(std::move(options)), lock_(options_.channel, lock_options(options_, loss_)) {}
+      : options_(std::move(options)),
+        lock_(connection_first(options_), options_.channel, lock_options(options_, loss_)) {}
 
   /// The exit status.
   int operator()() {
@@ -58,6 +60,13 @@ class Run {
   }
 
  private:
+  /// Where there is one try and no wait, its time is for the lock: the way to the server is found before. Else null,
+  /// for a connection of the lock's own.
+  static std::shared_ptr<sublock::HiredisTransport> connection_first(const RunOptions& options) {
+    const bool once = options.timeout == sublock::Duration::zero();
+    return once ? sublock::connect(options.server.connection()) : nullptr;
+  }
+
   static sublock::RedisLock::Options lock_options(const RunOptions& options, const Alarm& loss) {
     sublock::RedisLock::Options result;
     result.fencing = options.fencing;

@@ -149,7 +149,7 @@ TEST_F(SecretCommand, IsToldByTheEnvironmentOrAFileAndShownNowhere) {
   }
   std::filesystem::remove(file);
 
-  for (const char* verb : {"run", "who", "watch", "doctor"}) {
+  for (const char* verb : {"run", "who", "watch", "doctor", "bench"}) {
     auto shown = sublock(verb, {"--redis", full, "c"});
     EXPECT_EQ(shown.exit_status(), 64) << "everybody can read a command line";
     auto twice = sublock_with({}, {verb, "--redis", full, "c"});

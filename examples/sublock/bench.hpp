@@ -6,6 +6,7 @@
 
 #include "look.hpp"
 #include "samples.hpp"
+#include "server.hpp"
 #include "status.hpp"
 #include "talk.hpp"
 #include "words.hpp"
@@ -102,7 +103,7 @@ class Bench {
  public:
   Bench(const sublock::ConnectionOptions& options, const std::string& channel)
       : talk_(options),
-        lock_(sublock::connect(options), channel, {.label = "sublock bench"}),
+        lock_(sublock::connect(options), channel, {.timeout = limit, .label = "sublock bench"}),
         asker_(sublock::connect(options), channel, {}),
         next_(options, channel) {}
 
@@ -121,6 +122,7 @@ class Bench {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds limit{2};  // for what takes a few round trips
 
   static Microseconds since(Clock::time_point start) { return Clock::now() - start; }
 

@@ -149,15 +149,28 @@ class Chronicle {
     }
   }
 
+  /// Nobody else can have had the lock since he was last seen, so he gave up; else he may have had it between two looks.
+  [[nodiscard]] bool has_surely_waited_in_vain(const Known& one) const {
+    return std::ranges::any_of(known_, [&](const auto& entry) {
+      const Known& other = entry.second;
+      const bool excludes =
+          other.last.mode == sublock::HolderMode::exclusive || wish(one.last) == "exclusive";
+      return is_holding(other.last) && excludes && other.since <= one.answered;
+    });
+  }
+
   void tell_who_gave_up(const std::map<std::string, const Holder*>& now, Instant answered,
                         std::vector<Entry>& entries) {
-    std::erase_if(known_, [&](const auto& entry) {
-      const Known& one = entry.second;
-      if (is_holding(one.last) || one.missed < misses_max || now.contains(entry.first)) return false;
-      entries.push_back(
-          {.event = "gave-up", .at = answered, .who = one.last, .waited = span(one.since, one.answered)});
-      return true;
-    });
+    std::vector<std::string> ended;
+    for (const auto& [id, one] : known_) {
+      if (is_holding(one.last) || one.missed < misses_max || now.contains(id)) continue;
+      entries.push_back({.event = has_surely_waited_in_vain(one) ? "gave-up" : "gone",
+                         .at = answered,
+                         .who = one.last,
+                         .waited = span(one.since, one.answered)});
+      ended.push_back(id);
+    }
+    for (const std::string& id : ended) known_.erase(id);
   }
 
   void tell_who_waits(const Sight& sight, Instant answered, std::vector<Entry>& entries) {

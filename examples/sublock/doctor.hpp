@@ -8,6 +8,7 @@
 #include "finding.hpp"
 #include "look.hpp"
 #include "rights_checks.hpp"
+#include "server.hpp"
 #include "server_checks.hpp"
 #include "settings_checks.hpp"
 #include "status.hpp"

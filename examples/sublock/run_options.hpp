@@ -3,6 +3,7 @@
 
 // The words of `sublock run`, which are flock's where flock has one. Reads them; does nothing.
 
+#include "server.hpp"
 #include "words.hpp"
 
 #include <sublock/redis_lock.hpp>

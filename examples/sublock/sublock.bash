@@ -6,8 +6,8 @@
 _sublock() {
   local verbs='run who watch doctor bench'
   local all='-h --help -V --version'
-  local server='--redis --password-file'
-  local valued=' --redis --password-file -w --wait --timeout -E --conflict-exit-code -c --command --grace --on-loss
+  local server='--redis --password-file --cacert --cert --key --sni --insecure'
+  local valued=' --redis --password-file --cacert --cert --key --sni -w --wait --timeout -E --conflict-exit-code -c --command --grace --on-loss
     --label -i --interval -t --seconds '
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]}
   COMPREPLY=()
@@ -51,9 +51,9 @@ _sublock() {
   [[ $prev == = ]] && option=${COMP_WORDS[COMP_CWORD-2]}
   case $option in
     --on-loss) mapfile -t COMPREPLY < <(compgen -W 'term kill warn' -- "$cur"); return ;;
-    --password-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --password-file | --cacert | --cert | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --redis)
-      mapfile -t COMPREPLY < <(compgen -W 'redis:// unix://' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'redis:// rediss:// unix://' -- "$cur")
       compopt -o nospace 2> /dev/null
       return ;;
   esac

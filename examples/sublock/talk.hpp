@@ -8,10 +8,10 @@
 #include <sublock/transport/hiredis/address.hpp>
 #include <sublock/transport/hiredis/dial.hpp>
 #include <sublock/transport/hiredis/greeting.hpp>
+#include <sublock/transport/hiredis/pipe.hpp>
 #include <sublock/transport/hiredis/reply.hpp>
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -69,11 +69,13 @@ class Talk {
     }
     std::string why;
     for (const std::string& address : addresses) {
-      fd_ = dial(settings_, address, why);
-      if (!fd_) continue;
+      pipe_.open(dial(settings_, address, why));
+      if (!pipe_) continue;
       static_cast<void>(wait_for(POLLOUT));
-      why = dialled(fd_.get()).value_or("no answer in time");
-      if (why.empty()) return;
+      why = dialled(pipe_.fd()).value_or("no answer in time");
+      if (!why.empty()) continue;
+      if (settings_.options.tls) pipe_.encipher(*settings_.options.tls, settings_.endpoint.host);
+      return;
     }
     fail("can't connect to Redis at " + where() + ": " + why);
   }
@@ -87,17 +89,18 @@ class Talk {
       if (failure->code != sublock::Errc::usage) throw sublock::LockError(*failure);
       if (!objection_) objection_ = failure;
     }
+    greeted_ = true;
   }
 
   void send(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t count = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      const ssize_t count = pipe_.send(bytes.data(), bytes.size());
       if (count >= 0) {
         bytes.remove_prefix(static_cast<std::size_t>(count));
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        if (!wait_for(POLLOUT)) fail("Redis at " + where() + " doesn't read what we send");
+        if (!wait_for(pipe_.waits_for_peer() ? POLLIN : POLLOUT)) fail_waiting();
       } else if (errno != EINTR) {
-        fail("the connection to Redis at " + where() + " broke: " + std::strerror(errno));
+        fail_broken();
       }
     }
   }
@@ -110,24 +113,34 @@ class Talk {
         throw sublock::LockError(
             {sublock::Errc::protocol, "Redis at " + where() + " doesn't speak its protocol"});
       if (raw != nullptr) return Reply(static_cast<redisReply*>(raw));
-      const ssize_t count = ::recv(fd_.get(), bytes.data(), bytes.size(), 0);
+      const ssize_t count = pipe_.recv(bytes.data(), bytes.size());
       if (count > 0) {
         ::redisReaderFeed(reader_.get(), bytes.data(), static_cast<std::size_t>(count));
       } else if (count == 0) {
         fail("Redis at " + where() + " closed the connection");
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        if (!wait_for(POLLIN)) fail("Redis at " + where() + " did not answer in time");
+        if (!wait_for(POLLIN)) fail_waiting();
       } else if (errno != EINTR) {
-        fail("the connection to Redis at " + where() + " broke: " + std::strerror(errno));
+        fail_broken();
       }
     }
   }
 
   /// False once the time for one step is over.
   [[nodiscard]] bool wait_for(short what) const {
-    pollfd poll{fd_.get(), what, 0};
+    pollfd poll{pipe_.fd(), what, 0};
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(limit_).count();
     return ::poll(&poll, 1, static_cast<int>(std::min<long long>(milliseconds, 3'600'000))) > 0;
+  }
+
+  [[noreturn]] void fail_waiting() const {
+    const bool greeted = greeted_ || !pipe_.hoards();
+    fail("Redis at " + where() + " did not answer in time" + (greeted ? "" : "; does it speak TLS there?"));
+  }
+
+  [[noreturn]] void fail_broken() const {
+    const sublock::Failure why = pipe_.failure();
+    throw sublock::LockError({why.code, "the connection to Redis at " + where() + " broke: " + why.text});
   }
 
   [[noreturn]] static void fail(std::string why) {
@@ -137,7 +150,8 @@ class Talk {
   const sublock::hiredis::Settings settings_;
   const sublock::core::Duration limit_;
   sublock::hiredis::Reader reader_;
-  sublock::hiredis::Descriptor fd_;
+  sublock::hiredis::Pipe pipe_;
+  bool greeted_ = false;
   std::optional<sublock::Failure> objection_;
 };
 

@@ -8,6 +8,7 @@
 #include "look.hpp"
 #include "people.hpp"
 #include "screen.hpp"
+#include "server.hpp"
 #include "status.hpp"
 #include "words.hpp"
 
@@ -33,7 +34,7 @@ inline constexpr const char* watch_footer =
     "Each look is a message to everybody who has the lock or waits for it, and an answer from each;\n"
     "what comes and goes between two looks is not seen.\n"
     "\n"
-    "Events: holds, got, released, lost, waiting, gave-up, silent, answers, unreachable, back.\n"
+    "Events: holds, got, released, lost, waiting, gave-up, gone, silent, answers, unreachable, back.\n"
     "\n"
     "Exit status:\n"
     "  0    ended by q, Ctrl-C or a signal, in a terminal; elsewhere, nobody reads any more\n"

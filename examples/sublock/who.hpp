@@ -5,6 +5,7 @@
 
 #include "look.hpp"
 #include "people.hpp"
+#include "server.hpp"
 #include "status.hpp"
 #include "words.hpp"
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The words of a command line and what all verbs do with them: parsing by CLI11, help, version, and the way to
-// the server. What a verb's own words mean is in the verb's room.
+// The words of a command line and what all verbs do with them: parsing by CLI11, help and version. What a verb's own
+// words mean is in the verb's room.
 
 #include "status.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -56,65 +54,5 @@ class Help : public CLI::Formatter {
   }
   return std::nullopt;
 }
-
-/// Which server, and the password for it. A password never comes as a word, which everybody on this machine
-/// could read: only by the environment or from a file.
-class Server {
- public:
-  void add_to(CLI::App& app) {
-    app.add_option("--redis", url_, "the server; else SUBLOCK_REDIS_URL, else REDIS_URL, else this machine")
-        ->type_name("URL");
-    app.add_option("--password-file", password_file_, "its first line is the password; else REDISCLI_AUTH")
-        ->type_name("FILE");
-  }
-
-  /// Throws UsageError.
-  [[nodiscard]] sublock::ConnectionOptions connection() const {
-    if (has_password(url_)) {
-      throw UsageError(
-          "--redis with a password would show it to everybody on this machine; put the URL into "
-          "SUBLOCK_REDIS_URL, or the password into a file for --password-file");
-    }
-    sublock::ConnectionOptions options;
-    for (const std::string& url :
-         {url_, from_environment("SUBLOCK_REDIS_URL"), from_environment("REDIS_URL")}) {
-      if (url.empty()) continue;
-      options.url = url;
-      break;
-    }
-    if (!password_file_.empty()) {
-      options.password = first_line(password_file_);
-    } else if (!has_password(options.url)) {
-      options.password = from_environment("REDISCLI_AUTH");
-    }
-    return options;
-  }
-
- private:
-  static std::string from_environment(const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr ? value : "";
-  }
-
-  static bool has_password(const std::string& url) {
-    const auto start = url.find("://");
-    if (start == std::string::npos) return url.find('@') != std::string::npos;
-    const std::string authority = url.substr(start + 3, url.find('/', start + 3) - start - 3);
-    const auto at = authority.rfind('@');
-    return at != std::string::npos && authority.find(':') < at;
-  }
-
-  static std::string first_line(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
-    if (!std::getline(file, line) || line.empty())
-      throw UsageError("there is no password in " + path + ", or it can't be read");
-    if (line.ends_with('\r')) line.pop_back();
-    return line;
-  }
-
-  std::string url_;
-  std::string password_file_;
-};
 
 }  // namespace command

@@ -50,9 +50,10 @@ struct CppBlock {
 
 // --- what the blocks take for granted ------------------------------------------------------------
 
-std::string url, tls_url, ca_file;
+std::string url, tls_url, watched_url, ca_file;
 std::string here() { return url; }
 std::string tls_here() { return tls_url; }
+std::string watched_here() { return watched_url; }
 Connection first, second, third;
 std::stop_source stopping;
 int rows = 0;
@@ -86,6 +87,9 @@ TEST_P(ReadmeCpp, RunsOnARealServer) {
   url = server.url();
   tls_url = support::encipher(server, authority, "server");
   ca_file = authority.certificate();
+  const support::LiveRedis sentinel(
+      {"--sentinel"}, "sentinel monitor mymaster 127.0.0.1 " + std::to_string(server.port()) + " 1\n");
+  watched_url = "redis+sentinel://127.0.0.1:" + std::to_string(sentinel.port()) + "/mymaster";
   first = sublock::connect(url);
   second = sublock::connect(others[0].url());
   third = sublock::connect(others[1].url());

@@ -38,11 +38,14 @@ namespace support {
 class LiveRedis {
  public:
   /// Starts `redis-server`, from PATH, with further arguments if you like, and waits until it answers.
-  /// Throws std::runtime_error with the server's own words if it can't.
-  explicit LiveRedis(std::vector<std::string> arguments = {}) : arguments_(std::move(arguments)) {
+  /// Throws std::runtime_error with the server's own words if it can't. `config`, if there is any, becomes a file that
+  /// the server may write to.
+  explicit LiveRedis(std::vector<std::string> arguments = {}, const std::string& config = {})
+      : arguments_(std::move(arguments)) {
     std::string folder = (std::filesystem::temp_directory_path() / "sublock-redis-XXXXXX").string();
     if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("mkdtemp: " + folder);
     folder_ = folder;
+    if (!config.empty()) std::ofstream(config_path()) << config;
     try {
       for (int tries = 0; tries < 20 && pid_ < 0; ++tries) {  // a port may be taken between look and leap
         port_ = free_port();
@@ -144,6 +147,8 @@ class LiveRedis {
   };
   using Reply = std::unique_ptr<redisReply, Free>;
 
+  [[nodiscard]] std::string config_path() const { return folder_ + "/config"; }
+
   static int free_port() {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -164,6 +169,7 @@ class LiveRedis {
         "--appendonly",  "no",     "--unixsocket",        socket_path(), "--dir",     folder_,  "--logfile",
         folder_ + "/log"};
     words.insert(words.end(), arguments_.begin(), arguments_.end());
+    if (std::filesystem::exists(config_path())) words.insert(words.begin() + 1, config_path());
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);

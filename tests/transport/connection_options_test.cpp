@@ -78,6 +78,18 @@ TEST(ConnectionOptions, UserAndPasswordOverrideTheUrl) {
   EXPECT_EQ(endpoint_of({.url = "unix:///s", .password = "d"}).password, "d");
 }
 
+TEST(ConnectionOptions, SentinelsAreAListAndAName) {
+  const Endpoint endpoint = read("redis+sentinel://u:p@one,[::1]:5,three:26380/mymaster/2");
+  EXPECT_THAT(endpoint.sentinels,
+              ::testing::ElementsAre(Host{"one", 26379}, Host{"::1", 5}, Host{"three", 26380}));
+  EXPECT_EQ(endpoint.primary, "mymaster");
+  EXPECT_EQ(endpoint.user, "u");
+  EXPECT_EQ(endpoint.password, "p");
+  EXPECT_EQ(endpoint.database, 2);
+  EXPECT_EQ(endpoint.shown(), "mymaster (by its sentinels)");
+  EXPECT_EQ(read("redis+sentinel://one/name").database, 0);
+}
+
 TEST(ConnectionOptions, TlsIsRefusedWithoutACipher) {
   try {
     read("rediss://u:s3cret@host");
@@ -105,11 +117,14 @@ TEST_P(OddUrl, IsRefusedWithoutShowingAPassword) {
 INSTANTIATE_TEST_SUITE_P(
     Urls, OddUrl,
     ::testing::Values(
-        "", "host", "host:6379", "http://host", "redis:/host", "redis://", "redis:///", "redis://:6379",
-        "redis://anna:s3cret@", "redis://host:", "redis://host:0", "redis://host:65536", "redis://host:-1",
-        "redis://host:+1", "redis://host: 1", "redis://host:6379x", "redis://anna:s3cret@host:1:2",
-        "redis://host/x", "redis://host/-1", "redis://host/1/2", "redis://host/99999999999999",
-        "redis://host?db=1", "redis://host#1", "redis://anna:s3cret#1@host", "redis://anna:s3cret/2@host",
+        "redis+sentinel://host", "redis+sentinel://host/", "redis+sentinel://,host/name",
+        "redis+sentinel:///name", "redis+sentinel://anna:s3cret@host,/name", "redis+sentinel://host/name/x",
+        "redis+sentinel://host/na%20me", "redis+tls://host", "rediss", "redis", "", "host", "host:6379",
+        "http://host", "redis:/host", "redis://", "redis:///", "redis://:6379", "redis://anna:s3cret@",
+        "redis://host:", "redis://host:0", "redis://host:65536", "redis://host:-1", "redis://host:+1",
+        "redis://host: 1", "redis://host:6379x", "redis://anna:s3cret@host:1:2", "redis://host/x",
+        "redis://host/-1", "redis://host/1/2", "redis://host/99999999999999", "redis://host?db=1",
+        "redis://host#1", "redis://anna:s3cret#1@host", "redis://anna:s3cret/2@host",
         "redis://anna:s3cret?x@host", "redis://anna:s3cret%4@host", "redis://anna:s3cret%zz@host",
         "redis://[::1", "redis://[]", "redis://[::1]x", "redis://[::1]:", "redis://[host]", "redis://ho st",
         "redis://ho%00st", "redis://ho%0ast", "redis://%3a%3a1", "unix://", "unix://run/redis.sock",

@@ -7,6 +7,7 @@
 #include <sublock/core/holder.hpp>
 #include <sublock/error.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sublock {
 namespace hiredis {
@@ -23,15 +25,20 @@ class Cipher;
 }
 
 /// How to reach a Redis server, and how to notice that it can't be reached any more. Looking a host
-/// name up takes as long as the system's resolver takes: no time limit of this library covers it.
+/// name up takes as long as the system's resolver takes: no time limit of this library covers it. Asking sentinels
+/// takes up to `connect_timeout`, whatever the caller's own limit.
 struct ConnectionOptions {
   /// `redis://[user[:password]@]host[:port][/database]`, the same with `rediss://` for TLS, or
-  /// `unix:///path[?db=database]`; percent signs escape, IPv6 addresses stand in brackets. The default is this machine, port 6379.
+  /// `unix:///path[?db=database]`; percent signs escape, IPv6 addresses stand in brackets. Or
+  /// `redis+sentinel://[user[:password]@]host[:port],host[:port],…/name[/database]`, the primary of that name as
+  /// its sentinels know it, and `rediss+sentinel://`. The default is this machine, port 6379.
   std::string url = "redis://127.0.0.1:6379";
   /// The ACL user; overrides the URL's. Empty, the default: the URL's, or the server's default user.
   std::string user = {};
   /// Overrides the URL's. Empty by default.
   std::string password = {};
+  /// What sentinels ask for, if they do. Empty by default.
+  std::string sentinel_password = {};
   /// How long one connection may take until it is authenticated and usable. More than zero. The
   /// default is 5 s.
   core::Duration connect_timeout = std::chrono::seconds(5);
@@ -53,20 +60,34 @@ struct ConnectionOptions {
 
 namespace hiredis {
 
+/// A host by name or number.
+struct Host {
+  std::string name;
+  std::uint16_t port = 0;
+
+  /// "127.0.0.1:6379" or "[::1]:6379".
+  [[nodiscard]] std::string shown() const {
+    const bool bracketed = name.find(':') != std::string::npos;
+    return (bracketed ? "[" + name + "]" : name) + ":" + std::to_string(port);
+  }
+  friend bool operator==(const Host&, const Host&) = default;
+};
+
 /// Where a URL points and as whom to log in.
 struct Endpoint {
-  std::string host;  ///< empty for a Unix socket
+  std::string host;  ///< empty for a Unix socket, and for sentinels
   std::uint16_t port = 6379;
-  std::string path;  ///< of a Unix socket
+  std::vector<Host> sentinels;  ///< who know where the primary is
+  std::string primary;          ///< as they call it
+  std::string path;             ///< of a Unix socket
   std::string user;
   std::optional<std::string> password;
   int database = 0;
 
-  /// For error texts: "127.0.0.1:6379", "[::1]:6379" or "unix:/run/redis.sock".
+  /// For error texts: "127.0.0.1:6379", "unix:/run/redis.sock" or "mymaster (by its sentinels)".
   [[nodiscard]] std::string shown() const {
-    if (host.empty()) return "unix:" + path;
-    const bool bracketed = host.find(':') != std::string::npos;
-    return (bracketed ? "[" + host + "]" : host) + ":" + std::to_string(port);
+    if (!sentinels.empty()) return primary + " (by its sentinels)";
+    return host.empty() ? "unix:" + path : Host{host, port}.shown();
   }
 };
 
@@ -124,44 +145,41 @@ inline bool has_blank_or_control(std::string_view text) {
   return false;
 }
 
-inline void read_host_and_port(std::string_view text, Endpoint& endpoint) {
+inline Host host_and_port(std::string_view text, std::uint16_t default_port) {
+  Host host{{}, default_port};
   std::string_view port;
   if (text.starts_with('[')) {
     const auto close = text.find(']');
     if (close == std::string_view::npos) refuse("has a [ without its ]");
-    endpoint.host = std::string(text.substr(1, close - 1));
+    host.name = std::string(text.substr(1, close - 1));
     text.remove_prefix(close + 1);
-    if (endpoint.host.find_first_not_of("0123456789abcdefABCDEF:.") < endpoint.host.find('%')) {
+    if (host.name.find_first_not_of("0123456789abcdefABCDEF:.") < host.name.find('%')) {
       refuse("has something in brackets that is not an IPv6 address");
     }
-    endpoint.host = decode(endpoint.host);
+    host.name = decode(host.name);
     if (!text.empty() && !text.starts_with(':')) refuse("has something behind the ] that is not a port");
     if (!text.empty()) port = text.substr(1);
     if (!text.empty() && port.empty()) refuse("ends in a colon without a port");
   } else {
     const auto colon = text.find(':');
-    endpoint.host = decode(text.substr(0, colon));
-    if (endpoint.host.find(':') != std::string::npos) refuse("has an IPv6 address without brackets");
+    host.name = decode(text.substr(0, colon));
+    if (host.name.find(':') != std::string::npos) refuse("has an IPv6 address without brackets");
     if (colon != std::string_view::npos) {
       port = text.substr(colon + 1);
       if (port.empty()) refuse("ends in a colon without a port");
     }
   }
-  if (endpoint.host.empty()) refuse("names no host");
-  if (has_blank_or_control(endpoint.host)) refuse("has a blank or control byte in the host");
-  if (port.empty()) return;
+  if (host.name.empty()) refuse("names no host");
+  if (has_blank_or_control(host.name)) refuse("has a blank or control byte in the host");
+  if (port.empty()) return host;
   const auto value = number(port, 65535);
   if (!value || *value == 0) refuse("has a port that is not a number from 1 to 65535");
-  endpoint.port = static_cast<std::uint16_t>(*value);
+  host.port = static_cast<std::uint16_t>(*value);
+  return host;
 }
 
-inline void read_redis(std::string_view rest, Endpoint& endpoint) {
-  if (rest.find_first_of("?#") != std::string_view::npos) refuse("has a query or a fragment");
-  const auto slash = rest.find('/');
-  std::string_view authority = rest.substr(0, slash);
-  if (slash != std::string_view::npos && slash + 1 < rest.size()) {
-    endpoint.database = database(rest.substr(slash + 1));
-  }
+/// Takes user and password from its front.
+inline void read_login(std::string_view& authority, Endpoint& endpoint) {
   const auto at = authority.rfind('@');
   if (at != std::string_view::npos) {
     const std::string_view login = authority.substr(0, at);
@@ -170,7 +188,40 @@ inline void read_redis(std::string_view rest, Endpoint& endpoint) {
     if (colon != std::string_view::npos) endpoint.password = decode(login.substr(colon + 1));
     authority.remove_prefix(at + 1);
   }
-  read_host_and_port(authority, endpoint);
+}
+
+/// What stands before the first slash and behind it, which may be nothing.
+inline std::pair<std::string_view, std::string_view> cut(std::string_view text) {
+  const auto slash = text.find('/');
+  return {text.substr(0, slash), slash == std::string_view::npos ? "" : text.substr(slash + 1)};
+}
+
+inline void read_redis(std::string_view rest, Endpoint& endpoint) {
+  if (rest.find_first_of("?#") != std::string_view::npos) refuse("has a query or a fragment");
+  auto [authority, digits] = cut(rest);
+  if (!digits.empty()) endpoint.database = database(digits);
+  read_login(authority, endpoint);
+  const Host host = host_and_port(authority, endpoint.port);
+  endpoint.host = host.name;
+  endpoint.port = host.port;
+}
+
+inline void read_sentinels(std::string_view rest, Endpoint& endpoint) {
+  constexpr std::uint16_t sentinel_port = 26379;
+  if (rest.find_first_of("?#") != std::string_view::npos) refuse("has a query or a fragment");
+  auto [authority, path] = cut(rest);
+  const auto [name, digits] = cut(path);
+  endpoint.primary = decode(name);
+  if (endpoint.primary.empty()) refuse("names no primary behind its sentinels: /name");
+  if (has_blank_or_control(endpoint.primary)) refuse("has a blank or control byte in the primary's name");
+  if (!digits.empty()) endpoint.database = database(digits);
+  read_login(authority, endpoint);
+  for (;;) {
+    const auto comma = authority.find(',');
+    endpoint.sentinels.push_back(host_and_port(authority.substr(0, comma), sentinel_port));
+    if (comma == std::string_view::npos) return;
+    authority.remove_prefix(comma + 1);
+  }
 }
 
 inline void read_unix(std::string_view rest, Endpoint& endpoint) {
@@ -201,18 +252,24 @@ inline void read_unix(std::string_view rest, Endpoint& endpoint) {
 
   Endpoint endpoint;
   std::string_view text = options.url;
-  const bool secure = text.starts_with("rediss://");
+  const bool secure = text.starts_with("rediss");
   check(!secure || options.tls != nullptr,
         "rediss:// needs a cipher: include <sublock/transport/openssl.hpp>, link sublock::tls, and set the "
         "option "
         "tls = sublock::tls()");
   check(secure || options.tls == nullptr, "the option tls is set, but the URL does not begin with rediss://");
-  if (secure || text.starts_with("redis://")) {
-    url::read_redis(text.substr(secure ? 9 : 8), endpoint);
+  const std::string_view behind = text.substr(std::min(text.size(), std::size_t{secure ? 6U : 5U}));
+  constexpr std::string_view plain = "://";
+  constexpr std::string_view by_sentinels = "+sentinel://";
+  const bool is_redis = text.starts_with("redis");
+  if (is_redis && behind.starts_with(plain)) {
+    url::read_redis(behind.substr(plain.size()), endpoint);
+  } else if (is_redis && behind.starts_with(by_sentinels)) {
+    url::read_sentinels(behind.substr(by_sentinels.size()), endpoint);
   } else if (text.starts_with("unix://")) {
     url::read_unix(text.substr(7), endpoint);
   } else {
-    url::refuse("starts with none of redis://, rediss:// and unix://");
+    url::refuse("starts with none of redis://, rediss://, redis+sentinel://, rediss+sentinel:// and unix://");
   }
   if (!options.user.empty()) endpoint.user = options.user;
   if (!options.password.empty()) endpoint.password = options.password;

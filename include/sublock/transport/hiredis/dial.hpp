@@ -36,7 +36,7 @@ struct Settings {
 
 /// Failures are of no consequence: a kernel that lacks an option still connects.
 inline void tune(int fd, const Settings& settings) noexcept {
-  if (settings.endpoint.host.empty()) return;
+  if (settings.endpoint.sentinels.empty() && settings.endpoint.host.empty()) return;
   const auto set = [fd](int level, int option, int value) {
     static_cast<void>(::setsockopt(fd, level, option, &value, sizeof value));
   };
@@ -65,11 +65,11 @@ struct SocketAddress {
   socklen_t size = 0;
 };
 
-/// `numeric` needs no resolver; it is empty for a Unix socket. Nothing for what no socket takes.
+/// `numeric` needs no resolver; its name is empty for the endpoint's Unix socket. Nothing for what no socket takes.
 [[nodiscard]] inline std::optional<SocketAddress> socket_address(const Endpoint& endpoint,
-                                                                 const std::string& numeric) {
+                                                                 const Host& numeric) {
   SocketAddress address;
-  if (endpoint.host.empty()) {
+  if (numeric.name.empty()) {
     sockaddr_un local = {};
     local.sun_family = AF_UNIX;
     if (endpoint.path.size() >= sizeof local.sun_path) return std::nullopt;
@@ -82,7 +82,7 @@ struct SocketAddress {
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(numeric.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found) != 0)
+  if (::getaddrinfo(numeric.name.c_str(), std::to_string(numeric.port).c_str(), &hints, &found) != 0)
     return std::nullopt;
   std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
   address.size = found->ai_addrlen;
@@ -92,7 +92,7 @@ struct SocketAddress {
 
 /// A socket that is connecting to `address`; empty, with the reason in `why`, where not even that works. Not
 /// by hiredis, whose sockets are inherited by programs that another thread starts in the same instant.
-[[nodiscard]] inline Descriptor dial(const Settings& settings, const std::string& address, std::string& why) {
+[[nodiscard]] inline Descriptor dial(const Settings& settings, const Host& address, std::string& why) {
   return Descriptor::open([&] {
     const auto target = socket_address(settings.endpoint, address);
     if (!target) {

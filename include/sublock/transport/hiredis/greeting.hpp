@@ -23,7 +23,8 @@ class Greeting {
  public:
   Greeting() = default;
   /// Of a connection that is to hear, or to speak.
-  Greeting(const Settings& settings, bool hears) : where_(settings.where), hears_(hears) {
+  Greeting(const Settings& settings, bool hears)
+      : where_(settings.where), by_hearsay_(!settings.endpoint.sentinels.empty()), hears_(hears) {
     const Endpoint& endpoint = settings.endpoint;
     if (endpoint.password && endpoint.user.empty()) {
       append(bytes_, {"AUTH", *endpoint.password});
@@ -132,6 +133,8 @@ class Greeting {
   }
 
   [[nodiscard]] Failure wrong_role(const std::string& role, const std::string& advice) const {
+    if (by_hearsay_)
+      return {Errc::connect, "Redis " + where_ + " is " + role + " just now, while they agree on another"};
     return {Errc::usage, "Redis at " + where_ + " is " + role +
                              ", which counts its own subscribers only, so that two owners could happen; " +
                              advice};
@@ -143,6 +146,7 @@ class Greeting {
 
   std::string where_;
   std::string bytes_;
+  bool by_hearsay_ = false;  // sentinels have sent us there, and may be behind the times
   bool hears_ = false;
   bool is_old_ = false;
   bool transacts_ = true;

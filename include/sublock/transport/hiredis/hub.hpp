@@ -80,7 +80,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   }
 
   [[nodiscard]] bool needs_addresses(const LineState& line) const {
-    return line.open && !line.ear && must_ask_ && !line.usable;
+    return line.open && !line.ear && must_ask_ && (line.deaf ? !mouth->ready() : !line.usable);
   }
   /// One caller asks for all; the others need not block for it.
   [[nodiscard]] bool resolver_is_free() const noexcept { return !resolving_; }
@@ -88,8 +88,13 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   /// The resolver's answer, for all lines that wait for it.
   void take_addresses(std::variant<Addresses, Failure> answer) {
     if (auto* found = std::get_if<Addresses>(&answer)) {
+      const bool has_moved =
+          !settings.endpoint.sentinels.empty() && !addresses_.empty() && *found != addresses_;
       addresses_ = std::move(*found);
       must_ask_ = has_failed_ = false;
+      if (has_moved) break_with_the_old();
+    } else {
+      must_ask_ = addresses_.empty();  // else not before the next failure
     }
     const auto lines = lines_;
     for (LineState* line : lines) {
@@ -100,6 +105,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
         connect_line(*line);
       }
     }
+    if (mouth_wanted()) mouth->want(SteadyClock().now());
   }
 
   /// Tells what is due to be told, sends what is due to be sent. Ends every turn, of whichever thread.
@@ -202,6 +208,16 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     announce(line);
   }
 
+  /// There is another primary, so what still goes to the one before it is worth nothing.
+  void break_with_the_old() {
+    for (const auto& ear : std::exchange(idle_ears_, {})) ear->close();
+    const Failure failure{Errc::connect, "Redis " + settings.where + " has another primary now"};
+    const auto lines = lines_;
+    for (LineState* line : lines)
+      if (line->ear) line->deaf ? deafen(*line) : lose(*line, failure);
+    mouth->break_off(failure);
+  }
+
   [[nodiscard]] bool seat_idle_ear(LineState& line) {
     if (idle_ears_.empty()) return false;
     seat(line, std::move(idle_ears_.back()));
@@ -291,7 +307,12 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     if (failure.code == Errc::connect) has_failed_ = true;
     const auto lines = lines_;
     for (LineState* line : lines) {
-      if ((line->ear || line->deaf) && !line->announced) lose(*line, failure);
+      if ((line->ear || line->deaf) && !line->announced) {
+        lose(*line, failure);
+      } else if (line->deaf && !numeric_) {
+        must_ask_ = true;  // the host may have moved, and this line lives by the mouth alone
+        for (Sleeper* sleeper : line->sleepers) sleeper->wake();
+      }
     }
   }
 

@@ -229,7 +229,7 @@ class Link : public std::enable_shared_from_this<Link> {
       dial_next(now, *outcome);
       return false;
     }
-    if (settings_.options.tls) pipe_.encipher(*settings_.options.tls, settings_.endpoint.host);
+    if (settings_.options.tls) pipe_.encipher(*settings_.options.tls, named_host());
     stage_ = Stage::greeting;
     greeting_ = std::make_unique<Greeting>(settings_, hears());
     heard_at_ = now;
@@ -240,6 +240,11 @@ class Link : public std::enable_shared_from_this<Link> {
 
   void fail_connecting(const std::string& why) {
     fail({Errc::connect, "can't connect to Redis at " + where() + ": " + why});
+  }
+
+  /// As the user calls it, or the sentinels.
+  [[nodiscard]] const std::string& named_host() const {
+    return settings_.endpoint.host.empty() ? addresses_[next_address_ - 1].name : settings_.endpoint.host;
   }
 
   /// Tells whoever polls this link what for. False where the kernel has no memory for it.

@@ -64,6 +64,9 @@ class Mouth final : public Link {
     give_up_excess();
   }
 
+  /// The server is not the right one any more.
+  void break_off(const Failure& failure) { fail(failure); }
+
   /// Something has been asked, or is about to be.
   [[nodiscard]] bool awaits_answers() const noexcept { return !sent_.empty() || !waiting_.empty(); }
 

@@ -6,6 +6,7 @@
 
 #include <sublock/clock/steady.hpp>
 #include <sublock/transport/hiredis/hub.hpp>
+#include <sublock/transport/hiredis/sentinel.hpp>
 
 #include <poll.h>
 
@@ -79,7 +80,7 @@ class Waiter final : public Sleeper {
       give_back(*leased.link);  // this may take its time
     hub_.set_resolving(true);
     lock.unlock();
-    auto answer = resolve(hub_.settings.endpoint);
+    auto answer = look_up(hub_.settings);
     lock.lock();
     hub_.set_resolving(false);
     hub_.take_addresses(std::move(answer));

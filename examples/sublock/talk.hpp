@@ -10,6 +10,7 @@
 #include <sublock/transport/hiredis/greeting.hpp>
 #include <sublock/transport/hiredis/pipe.hpp>
 #include <sublock/transport/hiredis/reply.hpp>
+#include <sublock/transport/hiredis/sentinel.hpp>
 
 #include <poll.h>
 
@@ -63,18 +64,20 @@ class Talk {
     using namespace sublock::hiredis;
     Addresses addresses = numeric_addresses(settings_.endpoint);
     if (addresses.empty()) {
-      auto found = resolve(settings_.endpoint);
+      auto found = look_up(settings_);
       if (const auto* failure = std::get_if<sublock::Failure>(&found)) throw sublock::LockError(*failure);
       addresses = std::get<Addresses>(std::move(found));
     }
     std::string why;
-    for (const std::string& address : addresses) {
+    for (const Host& address : addresses) {
       pipe_.open(dial(settings_, address, why));
       if (!pipe_) continue;
       static_cast<void>(wait_for(POLLOUT));
       why = dialled(pipe_.fd()).value_or("no answer in time");
       if (!why.empty()) continue;
-      if (settings_.options.tls) pipe_.encipher(*settings_.options.tls, settings_.endpoint.host);
+      if (settings_.options.tls)
+        pipe_.encipher(*settings_.options.tls,
+                       settings_.endpoint.host.empty() ? address.name : settings_.endpoint.host);
       return;
     }
     fail("can't connect to Redis at " + where() + ": " + why);

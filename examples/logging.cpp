@@ -8,6 +8,7 @@
 #include <sublock/observation.hpp>
 
 #include <chrono>
+#include <ctime>
 #include <future>
 #include <iomanip>
 #include <sstream>
@@ -39,12 +40,14 @@ const char* level_of(const sublock::Observation& seen) {
   return "error";
 }
 
-std::string now() {
+/// The lock's clock tells how long ago it was, the system's what time that is.
+std::string time_of(const sublock::Observation& seen) {
   using namespace std::chrono;
-  const auto time = system_clock::now();
-  const std::time_t seconds = system_clock::to_time_t(time);
+  const auto ago = duration_cast<system_clock::duration>(sublock::SteadyClock().now() - seen.at);
+  const auto time = system_clock::now() - ago;
+  const std::time_t whole = system_clock::to_time_t(time);
   std::tm utc{};
-  ::gmtime_r(&seconds, &utc);
+  ::gmtime_r(&whole, &utc);
   std::ostringstream text;
   text << std::put_time(&utc, "%FT%T") << '.' << std::setw(3) << std::setfill('0')
        << floor<milliseconds>(time.time_since_epoch()).count() % 1000 << 'Z';
@@ -53,9 +56,13 @@ std::string now() {
 
 /// JSON, because what others on the channel call themselves can't break out of it: neither a line feed nor a quote.
 std::string line_of(const sublock::Observation& seen) {
-  nlohmann::ordered_json line{
-      {"time", now()},     {"level", level_of(seen)},    {"event", name_of(seen.kind)},
-      {"lock", seen.name}, {"mode", name_of(seen.mode)}, {"holder", seen.holder_id}};
+  nlohmann::ordered_json line;
+  line["time"] = time_of(seen);
+  line["level"] = level_of(seen);
+  line["event"] = name_of(seen.kind);
+  line["lock"] = seen.name;
+  line["mode"] = name_of(seen.mode);
+  line["holder"] = seen.holder_id;
   if (seen.took != seen.took.zero())
     line["ms"] = std::chrono::duration<double, std::milli>(seen.took).count();
   if (seen.by_grant) line["handed_to_us"] = true;
@@ -73,7 +80,7 @@ std::string line_of(const sublock::Observation& seen) {
 }
 
 /// Several threads may be telling at once, so each line is written as a whole.
-void log(const sublock::Observation& seen) { std::osyncstream(std::cerr) << line_of(seen) << '\n'; }
+void write_down(const sublock::Observation& seen) { std::osyncstream(std::cerr) << line_of(seen) << '\n'; }
 
 /// Takes a lock while another waits for it, hands it over, and breaks the connection of that one.
 bool a_hand_over_and_a_loss(auto& server) {
@@ -81,10 +88,10 @@ bool a_hand_over_and_a_loss(auto& server) {
   const std::string channel = examples::channel_of_our_own("ledger");
   std::promise<void> waits;
   std::promise<std::string> last_line;
-  Lock first(server.connect(), channel, {.label = "first", .observer = log});
+  Lock first(server.connect(), channel, {.label = "first", .observer = write_down});
   Lock second(server.connect(), channel,
               {.timeout = 30s, .label = "second", .observer = [&](const sublock::Observation& seen) {
-                 log(seen);
+                 write_down(seen);
                  if (seen.kind == Kind::wait) waits.set_value();
                  if (seen.kind == Kind::lost) last_line.set_value(line_of(seen));
                }});

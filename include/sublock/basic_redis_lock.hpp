@@ -194,13 +194,17 @@ class BasicRedisLock {
       for (const auto& [id, holder] : census.answers()) holders.push_back(holder);
     }
     if (options().observer) {
+      const Instant now = options().clock.now();
+      std::vector<Holder> others = holders;
+      std::erase_if(others, [this](const Holder& holder) { return holder.holder_id == holder_id(); });
       tell(options().observer, {.kind = Observation::Kind::probe,
                                 .name = channel(),
                                 .holder_id = holder_id(),
-                                .took = options().clock.now() - asked,
+                                .at = now,
+                                .took = now - asked,
                                 .code = silence.code,
                                 .text = silence.text,
-                                .others = holders});
+                                .others = std::move(others)});
     }
     if (!silence.text.empty()) throw LockError(silence);
     return holders;

@@ -42,7 +42,9 @@ struct Observation {
   std::string holder_id;
   /// What was asked for, or is held.
   LockMode mode = LockMode::exclusive;
-  /// How long it took, by the lock's own clock; zero where nothing is said of it above.
+  /// When it was, by the lock's own clock. It is told a moment later, or as late as the attempt ends.
+  core::Instant at = {};
+  /// How long it took, by the same clock; zero where nothing is said of it above.
   core::Duration took = core::Duration::zero();
   /// For `got`: handed to us by the holder before us, so nobody had to be asked.
   bool by_grant = false;

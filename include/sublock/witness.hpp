@@ -67,6 +67,13 @@ struct Sight {
     return result;
   }
 
+  /// It waits for somebody, and not for a server that can't be reached.
+  [[nodiscard]] static bool waits_for_somebody(const auto& player) {
+    if (!waits(player.phase())) return false;
+    if constexpr (requires { player.census(); }) return player.failure().text.empty();
+    return !others(player).empty();
+  }
+
   [[nodiscard]] static bool was_granted(const auto& player) {
     if constexpr (requires { player.was_granted(); }) return player.was_granted();
     return false;
@@ -101,7 +108,7 @@ class Witness {
     if constexpr (requires { request.mode; }) mode_ = request.mode;
     since_ = now;
     trying_ = true;
-    note(Kind::attempt, player, {});
+    note(Kind::attempt, player, now, {});
   }
 
   /// After each step of the player, before its actions are carried out.
@@ -114,12 +121,12 @@ class Witness {
         asked_ = now;
       }
       if (const auto* warning = std::get_if<core::action::Warn>(&action)) {
-        note(Sight::kind_of(warning->kind), player, {}).text = warning->text;
+        note(Sight::kind_of(warning->kind), player, now, {}).text = warning->text;
       }
     }
-    if (!waited_ && Sight::waits(player.phase())) {
+    if (!waited_ && Sight::waits_for_somebody(player)) {
       waited_ = true;
-      note(Kind::wait, player, now - since_).others = Sight::others(player);
+      note(Kind::wait, player, now, now - since_).others = Sight::others(player);
     }
     if (player.holds()) hold(player, now);
   }
@@ -128,7 +135,7 @@ class Witness {
   void fail(const auto& player, Instant now) {
     if (!observer_ || !std::exchange(trying_, false)) return;
     if (asked_) answer(player, now);
-    Observation& seen = note(Kind::not_got, player, now - since_);
+    Observation& seen = note(Kind::not_got, player, now, now - since_);
     const bool busy = player.result() == core::Result::busy;
     seen.code = busy ? Errc::busy : player.failure().code;
     seen.text = player.failure().text;
@@ -137,14 +144,14 @@ class Witness {
 
   void lose(const auto& player, const std::string& why, Instant now) {
     if (!observer_) return;
-    Observation& seen = note(Kind::lost, player, now - since_);
+    Observation& seen = note(Kind::lost, player, now, now - since_);
     seen.code = Errc::lost;
     seen.text = why;
   }
 
   void release(const auto& player, Instant now) {
     if (!observer_) return;
-    note(Sight::has_granted(player) ? Kind::handed_over : Kind::released, player, now - since_);
+    note(Sight::has_granted(player) ? Kind::handed_over : Kind::released, player, now, now - since_);
   }
 
   [[nodiscard]] bool has_news() const { return !news_.empty(); }
@@ -164,19 +171,23 @@ class Witness {
   using Sight = detail::Sight;
 
   void answer(const auto& player, Instant now) {
-    note(Kind::probe, player, now - *std::exchange(asked_, std::nullopt)).others = Sight::others(player);
+    note(Kind::probe, player, now, now - *std::exchange(asked_, std::nullopt)).others = Sight::others(player);
   }
 
   void hold(const auto& player, Instant now) {
     trying_ = false;
-    note(Kind::got, player, now - since_).by_grant = Sight::was_granted(player);
+    note(Kind::got, player, now, now - since_).by_grant = Sight::was_granted(player);
     since_ = now;
   }
 
-  Observation& note(Kind kind, const auto& player, Duration took) {
+  Observation& note(Kind kind, const auto& player, Instant now, Duration took) {
     const auto& self = player.identity();
-    return news_.emplace_back(Observation{
-        .kind = kind, .name = Sight::name(self), .holder_id = Sight::id(self), .mode = mode_, .took = took});
+    return news_.emplace_back(Observation{.kind = kind,
+                                          .name = Sight::name(self),
+                                          .holder_id = Sight::id(self),
+                                          .mode = mode_,
+                                          .at = now,
+                                          .took = took});
   }
 
   const Observer& observer_;

@@ -132,6 +132,36 @@ TEST_F(Observed, AQuestionFromOutsideIsAProbeToo) {
   EXPECT_EQ(last(Kind::probe).code, Errc::busy);
 }
 
+TEST_F(Observed, NobodyIsAmongTheOthersHimself) {
+  Lock lock(world.connect(), channel, observed());
+  lock.acquire();
+  EXPECT_EQ(lock.probe().size(), 1u);
+  EXPECT_THAT(last(Kind::probe).others, ElementsAre());
+}
+
+TEST_F(Observed, WhoCannotReachTheServerWaitsForNobody) {
+  const auto process = world.connect();
+  Lock lock(process, channel, observed());
+  world.redis->stop();
+  EXPECT_EQ(error_of([&] { lock.acquire({.timeout = 3s}); }), Errc::connect);
+  EXPECT_THAT(kinds(), ElementsAre(Kind::attempt, Kind::not_got));
+  EXPECT_EQ(last(Kind::not_got).code, Errc::connect);
+  EXPECT_EQ(last(Kind::not_got).at - last(Kind::attempt).at, last(Kind::not_got).took);
+  using Getlock = BasicRedisGetlock<InMemoryTransport, ManualClock>;
+  Getlock lease(process, channel, {.timeout = 3s, .observer = record(), .clock = world.clock()});
+  EXPECT_EQ(error_of([&] { lease.lock(); }), Errc::connect);
+  EXPECT_EQ(std::ranges::count(kinds(), Kind::wait), 0);
+}
+
+TEST_F(Observed, WhoWaitsForASilentHolderIsToldSo) {
+  auto held = holder();
+  world.redis->wedge(*held.process);
+  world.redis->refuse("CLIENT LIST", "NOPERM");  // so nobody knows whom to put aside
+  Lock waiter(world.connect(), channel, observed());
+  EXPECT_NE(refusal(waiter, {.timeout = 15s}), "");
+  EXPECT_EQ(std::ranges::count(kinds(), Kind::wait), 1);
+}
+
 TEST_F(Observed, AFrozenHolderIsReaped) {
   auto held = holder();
   world.redis->wedge(*held.process);

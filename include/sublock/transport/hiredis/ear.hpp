@@ -27,7 +27,7 @@ class Ear final : public Link {
   class Owner {
    public:
     /// Neither may call a listener.
-    virtual void on_ear_ready() = 0;
+    virtual void on_ear_ready(Ear& ear) = 0;
     virtual void on_ear_broken(Ear& ear, const Failure& failure) = 0;
 
    protected:
@@ -159,7 +159,7 @@ class Ear final : public Link {
     send(std::move(bytes));
   }
 
-  void on_ready(core::Instant) override { owner_.on_ear_ready(); }
+  void on_ready(core::Instant) override { owner_.on_ear_ready(*this); }
 
   void on_broken(const Failure& failure, bool) override {
     awaited_.clear();

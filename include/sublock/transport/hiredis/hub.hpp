@@ -283,13 +283,14 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     delivery.with_next_turn(line, core::event::Opened{});
   }
 
-  void on_ear_ready() override { announce_all(); }
-  void on_mouth_ready() override { announce_all(); }
-  void announce_all() {
-    for (LineState* line : lines_) {
-      announce(*line);
-      if (!line->to_hear.empty() && line->ear && line->ear->ready()) tune(*line);
-    }
+  void on_ear_ready(Ear& ear) override {
+    LineState* const line = ear.line();
+    if (!line) return;
+    announce(*line);
+    if (!line->to_hear.empty()) tune(*line);
+  }
+  void on_mouth_ready() override {
+    for (LineState* line : lines_) announce(*line);
   }
 
   void on_ear_broken(Ear& ear, const Failure& failure) override {

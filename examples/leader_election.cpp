@@ -145,8 +145,8 @@ int one_candidate(const std::string& name) {
     sigwait(&signals, &number);
     quit.request_stop();
   }).detach();
-  const examples::LiveServer server;
-  sublock::RedisLock lock(server.connect(), "leader", {.label = name});
+  // A lock that connects by itself does so when it is wanted: Redis may be down when we start.
+  sublock::RedisLock lock("leader", {.label = name, .connection = {.url = examples::LiveServer::url()}});
   History history;
   return be_candidate(lock, name, history, quit.get_token()) ? 0 : 1;
 }

@@ -50,10 +50,12 @@ std::shared_ptr<sublock::InMemoryTransport> MemoryServer::connect() { return red
 void MemoryServer::freeze(sublock::InMemoryTransport& process) { redis_->wedge(process); }
 void MemoryServer::thaw(sublock::InMemoryTransport& process) { redis_->resume(process); }
 
-std::shared_ptr<sublock::HiredisTransport> LiveServer::connect() const {
+std::string LiveServer::url() {
   const char* url = std::getenv("REDIS_URL");
-  return sublock::connect(url != nullptr ? url : "redis://127.0.0.1:6379");
+  return url != nullptr ? url : "redis://127.0.0.1:6379";
 }
+
+std::shared_ptr<sublock::HiredisTransport> LiveServer::connect() const { return sublock::connect(url()); }
 
 void LiveServer::expect_an_answer() const {
   static_cast<void>(Lock(connect(), channel_of_our_own("hello")).probe());

@@ -47,6 +47,8 @@ class LiveServer {
  public:
   using Lock = sublock::RedisLock;
 
+  [[nodiscard]] static std::string url();
+
   /// Says at once if it can't be reached. Throws LockError.
   void expect_an_answer() const;
 

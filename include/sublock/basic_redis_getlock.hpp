@@ -105,8 +105,8 @@ class BasicRedisGetlock {
     return try_lock_for(time_until(deadline, options_.clock), std::move(stop));
   }
 
-  /// Gives the lock back, if it is this object's: compared and deleted in one step. Blocks for one round trip, at
-  /// most `unavailable_timeout`. True if the lock was held until now; false if it had been lost, was not held, or
+  /// Gives the lock back, if it is this object's: compared and deleted in one step. Blocks for one round trip, and
+  /// until nothing has been heard for `unavailable_timeout`, four times that at most. True if the lock was held until now; false if it had been lost, was not held, or
   /// nobody confirmed (the key then expires).
   bool unlock() noexcept {
     auto session = claim_.take_back();

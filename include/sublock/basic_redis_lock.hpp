@@ -75,8 +75,8 @@ class BasicRedisLock {
     throw LockError(attempt.failure);
   }
 
-  /// Gives the lock back. Blocks for one round trip, at most `unavailable_timeout`; without an answer it
-  /// drops the connection instead. True if the lock was held until now; false if it had been lost, was
+  /// Gives the lock back. Blocks for one round trip, and until nothing has been heard for `unavailable_timeout`, four
+  /// times that at most; without an answer it drops the connection instead. True if the lock was held until now; false if it had been lost, was
   /// not held, or nobody confirmed.
   bool release() noexcept {
     auto session = claim().take_back();

@@ -67,7 +67,11 @@ class Session final : private core::Listener {
     line_ = std::make_unique<Line>(transport_, static_cast<core::Listener&>(*this));
     witness_.begin(player_, request, clock_.now());
     player_.acquire(request, clock_.now(), actions_);
-    run(lock, stop, [&] { return polite_limit(request.deadline); });
+    std::optional<Instant> limit;
+    run(lock, stop, [&] {
+      if (!limit) limit = polite_limit(request.deadline);
+      return *limit;
+    });
     const bool holds = player_.holds() || player_.result() == core::Result::lost;
     if (!holds) witness_.fail(player_, clock_.now());
     if (!holds) line_.reset();
@@ -75,7 +79,8 @@ class Session final : private core::Listener {
             std::exchange(warnings_, {})};
   }
 
-  /// Gives the lock back and waits for the confirmation, at most `at_most`; then drops the connection.
+  /// Gives the lock back and waits for the confirmation until nothing has been heard for `at_most`, and not longer
+  /// than `patience` times that; then drops the connection.
   /// False where the lock had been lost, or where nobody confirmed that it was still ours.
   bool release(Duration at_most) {
     std::unique_lock lock(transport_->mutex());
@@ -83,8 +88,10 @@ class Session final : private core::Listener {
     bool kept = player_.release(clock_.now(), actions_);
     const bool asked = kept;
     if (kept) {
-      const Instant limit = core::saturating_add(clock_.now(), at_most);
-      kept = run(lock, {}, [&] { return limit; }) && player_.result() == core::Result::released;
+      heard_at_ = clock_.now();
+      const Instant last = core::saturating_add(heard_at_, std::min(at_most, infinite / patience) * patience);
+      const auto limit = [&] { return std::min(core::saturating_add(heard_at_, at_most), last); };
+      kept = run(lock, {}, limit) && player_.result() == core::Result::released;
     } else {
       perform();
     }
@@ -120,6 +127,8 @@ class Session final : private core::Listener {
   [[nodiscard]] const std::shared_ptr<Transport>& transport() const { return transport_; }
 
  private:
+  /// A server that is busy with others is not gone.
+  static constexpr int patience = 4;
   /// Leaving politely may take this much longer than the caller's deadline.
   static constexpr Duration polite_grace = std::chrono::milliseconds(5);
   /// Or this long after a stop was asked for.
@@ -127,7 +136,10 @@ class Session final : private core::Listener {
 
   void on_event(const core::Event& event) override {
     if (std::holds_alternative<core::event::Reminded>(event)) reminder_.reset();
-    step([&](Instant now) { player_.on(event, now, actions_); });
+    step([&](Instant now) {
+      heard_at_ = now;
+      player_.on(event, now, actions_);
+    });
     perform();
     if (player_.holds()) ask_for_reminder();
   }
@@ -158,11 +170,11 @@ class Session final : private core::Listener {
   [[nodiscard]] bool is_in_doubt() const { return transport_->stalled() || player_.doubtful(clock_.now()); }
 
   /// Steps until the player is at rest, holding or idle. False where it had not left the channel by
-  /// the limit that `limit_of_leaving` gives once the outcome is known; its connection is then dropped.
+  /// the limit that `limit_of_leaving` gives while the outcome is known; its connection is then dropped.
   bool run(std::unique_lock<std::mutex>& lock, std::stop_token stop, auto limit_of_leaving) {
     constexpr auto idle = decltype(player_.phase())::idle;
     std::optional<Attendance<Line>> attendance(std::in_place, *line_);
-    std::optional<Instant> limit;
+    std::optional<Instant> limit;  // while it is leaving
     for (;;) {
       perform();
       if (witness_.has_news() && Witness::waits(player_)) {
@@ -174,7 +186,7 @@ class Session final : private core::Listener {
       if (player_.phase() == idle || (player_.holds() && !is_in_doubt())) return true;
       const Instant now = clock_.now();
       if (!player_.is_trying() && !player_.holds()) {
-        if (!limit) limit = limit_of_leaving();
+        limit = limit_of_leaving();
         if (now >= *limit) break;
       }
       line_->wait(lock, time_until(player_.next_due(), limit, now), stop);
@@ -225,6 +237,7 @@ class Session final : private core::Listener {
   typename Player::Actions actions_;
   std::vector<std::string> warnings_;
   std::optional<Instant> reminder_;
+  Instant heard_at_;  // whatever it was
   Witness witness_;
 };
 

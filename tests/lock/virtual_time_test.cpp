@@ -91,6 +91,18 @@ TEST_F(VirtualTime, AHolderThatFreezesWhileSomebodyWaitsIsFollowedWithinAnInterv
   EXPECT_LE(took, Duration(10s + 2 * 1s + 375ms));
 }
 
+TEST_F(VirtualTime, AReleaseIsPatientAsLongAsAnythingIsHeard) {
+  auto held = holder();
+  world.redis->delay(*held.process, 700ms);  // its confirmation takes 1.4 s
+  EXPECT_EQ(time([&] { EXPECT_FALSE(held.lock->release()); }), Duration(1s)) << "a second of silence is enough";
+  world.redis->heal(*held.process);
+  held.lock->acquire();
+  world.redis->delay(*held.process, 700ms);
+  // Whatever arrives shows that the server is only slow.
+  const auto word = world.after(1ms, [&] { world.redis->publish(channel, "a word"); });
+  EXPECT_EQ(time([&] { EXPECT_TRUE(held.lock->release()); }), Duration(2 * 700ms));
+}
+
 TEST_F(VirtualTime, AFrozenReaderIsFollowedToo) {
   auto frozen = holder(LockMode::shared);
   auto healthy = holder(LockMode::shared);

@@ -176,8 +176,8 @@ class Participant : public Hold {
     if (check_nonce_.empty() || !rules.token_needs_proof) hold(now, out);
   }
 
-  void handle(const auto&, Instant, Actions&) {}  // what is about keys is not for us
-
+  void handle(const event::Keyed&, Instant, Actions&) {}  // what is about keys is not for us
+  void handle(const event::Looked&, Instant, Actions&) {}
   void handle(const event::Reminded&, Instant now, Actions& out) { tick(now, out); }
 
   void handle(const event::Doubted& doubted, Instant now, Actions& out) {

@@ -53,7 +53,7 @@ using Microseconds = std::chrono::duration<double, std::micro>;
     if (!own) continue;
     const std::string version = field == "mvcc_depth" ? redis : *own;
     return {Level::note, check, std::string(name) + " " + version + ", with which this lock is not tested",
-            "sublock bench says how it does; its tests are run on Redis"};
+            "try it there first: sublock bench, and one lock from two terminals"};
   }
   const auto version = Facts::version_of(redis);
   const std::string name = "Redis " + (redis.empty() ? "of an unknown version" : redis);
@@ -85,6 +85,8 @@ using Microseconds = std::chrono::duration<double, std::micro>;
             "use a server outside a cluster"};
   }
   if (facts.info("role") != "master") return could_not_see(check, "INFO names no role");
+  if (!facts.number("cluster_enabled"))
+    return could_not_see(check, "a primary; INFO does not tell of clusters");
   const auto replicas = facts.number("connected_slaves").value_or(0);
   if (replicas == 0) return {Level::ok, check, "primary, no cluster"};
   return {Level::note, check,
@@ -96,7 +98,9 @@ using Microseconds = std::chrono::duration<double, std::micro>;
 [[nodiscard]] inline Finding check_loading(const Facts& facts) {
   constexpr std::string_view check = "loading";
   if (!facts.why_no_info().empty()) return could_not_see(check, facts.why_no_info());
-  if (facts.number("loading").value_or(0) == 0) return {Level::ok, check, "its data is loaded"};
+  const auto loading = facts.number("loading");
+  if (!loading) return could_not_see(check, "INFO does not tell");
+  if (*loading == 0) return {Level::ok, check, "its data is loaded"};
   return {Level::problem, check, "still loads its data, and serves nobody until then",
           "wait, or look into its log"};
 }

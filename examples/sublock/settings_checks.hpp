@@ -61,8 +61,9 @@ namespace command {
 [[nodiscard]] inline Finding check_client_memory(Facts& facts) {
   constexpr std::string_view check = "client memory";
   const Facts::Setting most = facts.config("maxmemory-clients");
-  if (!most.value && most.why.find("no setting") != std::string::npos)
-    return {Level::ok, check, "clients are not disconnected for the memory of all"};
+  const auto version = Facts::version_of(facts.info("redis_version").value_or("7"));
+  if (version < Facts::Version{7, 0, 0})
+    return {Level::ok, check, "clients are not disconnected for the memory of all before Redis 7"};
   if (!most.value) return could_not_see(check, most.why);
   if (most.value == "0") return {Level::ok, check, "clients are not disconnected for the memory of all"};
   return {Level::note, check,

@@ -11,9 +11,7 @@ namespace {
 
 class WatchCommand : public Command {
  protected:
-  static constexpr const char* interval = "0.05";
-
-  Process watch(Words words = {}) const {
+  Process watch(Words words = {}, const std::string& interval = "0.05") const {
     words.insert(words.end(), {"-i", interval, "c"});
     return sublock("watch", words);
   }
@@ -49,6 +47,18 @@ TEST_F(WatchCommand, TellsWhoGetsItWhoWaitsAndWhoLetsGo) {
   EXPECT_LE(released.at("time"), got.at("time"));
   reader.signal(SIGTERM);
   EXPECT_EQ(expect_event(view, "gave-up").at("label"), "reader") << "the second has had it all the while";
+}
+
+TEST_F(WatchCommand, CallsNobodyAQuitterWhoMayHaveHadTheLock) {
+  auto holder = run({"c"});
+  holder.expect_line("^held ");
+  auto view = watch({"--json"}, "0.5");
+  auto waiter = run({"c", "true"});
+  expect_event(view, "waiting");
+  holder.signal(SIGTERM);
+  EXPECT_EQ(waiter.exit_status(), 0) << "it had the lock for a moment, which a look may meet or miss";
+  view.expect_line("\"event\":\"(gone|got|gave-up)\"");
+  EXPECT_EQ(view.transcript().find("gave-up"), std::string::npos) << view.transcript();
 }
 
 TEST_F(WatchCommand, WritesLinesForPeople) {

@@ -165,6 +165,14 @@ TEST_F(HiredisErrors, AClusterNodeIsRefusedByItsRole) {
   EXPECT_THAT(failure.text, HasSubstr("a cluster node"));
 }
 
+TEST_F(HiredisErrors, ASentinelIsRefused) {
+  support::LiveRedis sentinel({"--sentinel"}, "sentinel monitor mymaster 127.0.0.1 1 1\n");
+  const Failure failure = failure_of({.url = sentinel.url()});
+  EXPECT_EQ(failure.code, Errc::usage);
+  EXPECT_THAT(failure.text, HasSubstr("a sentinel"));
+  EXPECT_THAT(failure.text, HasSubstr("connect to the primary that it watches"));
+}
+
 TEST_F(HiredisErrors, AServerWithoutHelloIsTaken) {
   support::LiveRedis old({"--rename-command", "HELLO", ""});
   EXPECT_NO_THROW(static_cast<void>(connect(old.url())));

@@ -48,7 +48,7 @@ int start(const Words& words) {
     return done;
   }
   if (first == "-V" || first == "--version") {
-    std::cout << "sublock " SUBLOCK_VERSION << std::endl;
+    std::cout << "sublock " << sublock::version << std::endl;
     return done;
   }
   for (const Verb& verb : verbs) {

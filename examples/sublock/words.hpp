@@ -7,6 +7,7 @@
 #include "status.hpp"
 
 #include <CLI/CLI.hpp>
+#include <sublock/redis_lock.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -44,7 +45,7 @@ class Help : public CLI::Formatter {
 
 /// Parses, or says why not. A status where that was all there was to do.
 [[nodiscard]] inline std::optional<Status> parse(CLI::App& app, const std::string& usage_text, Words words) {
-  app.set_version_flag("-V,--version", "sublock " SUBLOCK_VERSION);
+  app.set_version_flag("-V,--version", std::string("sublock ") + sublock::version);
   app.formatter(std::make_shared<Help>(usage_text));
   std::ranges::reverse(words);  // as CLI11 wants them
   try {

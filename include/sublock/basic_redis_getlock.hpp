@@ -17,6 +17,7 @@
 #include <sublock/policies.hpp>
 #include <sublock/process_info.hpp>
 #include <sublock/session.hpp>
+#include <sublock/version.hpp>
 #include <sublock/with_lock.hpp>
 
 #include <algorithm>

@@ -14,6 +14,7 @@
 #include <sublock/reaper/client_list.hpp>
 #include <sublock/session.hpp>
 #include <sublock/tenancy.hpp>
+#include <sublock/version.hpp>
 #include <sublock/with_lock.hpp>
 
 #include <chrono>

@@ -54,7 +54,8 @@ class Server {
     } else if (!has_password(options.url)) {
       options.password = from_environment("REDISCLI_AUTH");
     }
-    if (options.url.starts_with("rediss://")) encipher(options);
+    options.sentinel_password = from_environment("SUBLOCK_SENTINEL_PASSWORD");
+    if (options.url.starts_with("rediss")) encipher(options);
     return options;
   }
 

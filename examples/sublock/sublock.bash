@@ -53,7 +53,7 @@ _sublock() {
     --on-loss) mapfile -t COMPREPLY < <(compgen -W 'term kill warn' -- "$cur"); return ;;
     --password-file | --cacert | --cert | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --redis)
-      mapfile -t COMPREPLY < <(compgen -W 'redis:// rediss:// unix://' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'redis:// rediss:// redis+sentinel:// unix://' -- "$cur")
       compopt -o nospace 2> /dev/null
       return ;;
   esac

@@ -124,7 +124,7 @@ TEST_F(ManualCommand, CompletesValuesChannelsAndCommands) {
   EXPECT_EQ(offers("sublock run --on-loss = ''"), ways);
   EXPECT_EQ(offers("sublock run --on-loss = k"), Options{"kill"});
   for (const std::string& way : ways) EXPECT_EQ(run({"--on-loss", way, "c", "true"}).exit_status(), 0);
-  EXPECT_EQ(offers("sublock who --redis r"), (Options{"redis://", "rediss://"}));
+  EXPECT_EQ(offers("sublock who --redis r"), (Options{"redis://", "rediss://", "redis+sentinel://"}));
   EXPECT_TRUE(offers("sublock who --password-file /etc/host").contains("/etc/hosts"));
   EXPECT_EQ(offers("sublock run -w ''"), Options{}) << "a number";
   EXPECT_EQ(offers("sublock run ''"), Options{}) << "a channel";

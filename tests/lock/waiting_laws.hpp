@@ -190,6 +190,8 @@ TYPED_TEST_P(LockWaitingLaws, WhileOneThreadWaitsTheObjectIsInUse) {
   auto holder = this->held();
   auto lock = this->lock();
   const auto later = this->world.after(50ms, [&] {
+    // Stands first in line by then, however slow the machine is.
+    EXPECT_TRUE(this->world.eventually([&] { return this->world.subscribers(this->channel) == 2; }));
     EXPECT_EQ(error_of([&] { lock->lock(); }), Errc::already_held);
     EXPECT_EQ(error_of([&] { (void)lock->try_lock_shared(); }), Errc::already_held);
     EXPECT_FALSE(lock->release());

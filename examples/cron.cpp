@@ -104,7 +104,7 @@ bool one_firing(const std::string& path) {
   const auto job = [](const std::stop_token& /*lost*/) { std::cout << "importing\n"; };
   switch (run_once(lock, Record(path), minute, job)) {
     case Outcome::ran: std::cout << "done\n"; break;
-    case Outcome::busy: std::cout << "another machine is at it\n"; break;
+    case Outcome::busy: std::cout << "another machine has it\n"; break;
     case Outcome::had_run: std::cout << "has been done\n"; break;
   }
   return true;

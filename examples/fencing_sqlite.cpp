@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Fencing a row of a database: each hold of the lock draws a token greater than all before, the row keeps the greatest
-// that has written it, and so refuses a holder who was stopped in the middle of his work and does not know yet that
-// he has lost. On a real server, that is a process that SIGSTOP stops.
+// Fencing a row of a database: each hold of the lock draws a token greater than all before, the row keeps the
+// greatest that has written it, and so refuses a holder who was stopped in the middle of his work and does
+// not know yet that he has lost. On a real server, that is a process that SIGSTOP stops.
 
 #include "support/server.hpp"
 

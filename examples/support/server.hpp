@@ -13,8 +13,8 @@
 #include <memory>
 #include <string>
 
-// Compiled once, in server.cpp, as is whatever opens a connection: worth doing wherever many files take locks, since
-// it saves seconds for each of them.
+// Compiled once, in server.cpp, as is whatever opens a connection: worth doing wherever many files take
+// locks, since it saves seconds for each of them.
 extern template class sublock::BasicRedisLock<sublock::HiredisTransport>;
 extern template class sublock::BasicRedisLock<sublock::InMemoryTransport>;
 
@@ -31,7 +31,8 @@ class MemoryServer {
   /// A process of its own, as far as the server can see.
   [[nodiscard]] std::shared_ptr<sublock::InMemoryTransport> connect();
 
-  /// The connection of that lock breaks, as if somebody had pulled its cable.
+  /// The server closes the connection of that lock, as it does when a process dies. (A cable that is pulled is silent,
+  /// and takes a health check to be noticed.)
   void cut(const Lock& lock);
 
   /// As SIGSTOP and SIGCONT do.

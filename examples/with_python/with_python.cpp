@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A lock handed between C++ and Python: we hold it while worker.py waits for it with portalocker, which has it next,
-// and we go on when it is done. Needs a real server, REDIS_URL's.
+// A lock handed between C++ and Python: we hold it while worker.py waits for it with portalocker, it has it
+// next, and we go on when it is done. Needs a real server, REDIS_URL's.
 //
 //   with_python worker.py
 

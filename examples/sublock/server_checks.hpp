@@ -75,7 +75,8 @@ using Microseconds = std::chrono::duration<double, std::micro>;
 [[nodiscard]] inline Finding check_role(const Facts& facts, const Talk& talk) {
   constexpr std::string_view check = "role";
   if (const auto& objection = talk.objection())
-    return {Level::problem, check, objection->text, "give another URL: the primary's, without a cluster"};
+    return {Level::problem, check, objection->text,
+            "give the URL of a primary outside a cluster; redis+sentinel:// finds it by its sentinels"};
   if (!facts.why_no_info().empty()) return could_not_see(check, facts.why_no_info());
   if (facts.info("role") == "slave")
     return {Level::problem, check, "a replica, which counts its own subscribers only",

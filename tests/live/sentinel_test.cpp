@@ -113,6 +113,45 @@ TEST_F(Sentinels, ASwitchWithoutADeathIsALossToo) {
   EXPECT_EQ(primary.subscribers("watched"), 0);
 }
 
+/// The ear of one who waited for a key is not handed to a lock after the primary has moved: it would still go to the old
+/// one, where nobody else is.
+TEST(SentinelMove, LeavesNoEarAtTheOldPrimary) {
+  LiveRedis before;
+  LiveRedis after;
+  const auto watch = [](const LiveRedis& server) {
+    return std::vector<std::string>{
+        "SENTINEL", "MONITOR", "mymaster", "127.0.0.1", std::to_string(server.port()), "1"};
+  };
+  LiveRedis sentinel({"--sentinel"}, "sentinel announce-ip 127.0.0.1\n");
+  ASSERT_EQ(sentinel.command(watch(before)), "OK");
+  const auto connection =
+      sublock::connect("redis+sentinel://127.0.0.1:" + std::to_string(sentinel.port()) + "/mymaster");
+  sublock::RedisGetlock owner(sublock::connect(before.url()), "watched-key");
+  owner.lock();
+  sublock::RedisGetlock queuer(connection, "watched-key");
+  std::stop_source enough;
+  std::jthread queuing([&] {
+    try {
+      queuer.lock(enough.get_token());
+    } catch (const sublock::LockError&) {
+    }
+  });
+  ASSERT_TRUE(eventually([&] { return before.command({"CLIENT", "LIST", "TYPE", "pubsub"}) != ""; }));
+  sublock::RedisLock moved(connection, "moved");
+  moved.acquire();
+  ASSERT_EQ(sentinel.command({"SENTINEL", "REMOVE", "mymaster"}), "OK");
+  ASSERT_EQ(sentinel.command(watch(after)), "OK");
+  before.command({"CLIENT", "KILL", "ID", std::to_string(before.client_id(moved.client_name()))});
+  ASSERT_TRUE(eventually([&] { return moved.lost(); }));
+  moved.acquire();
+  EXPECT_EQ(after.subscribers("moved"), 1);
+  sublock::RedisLock first(sublock::connect(after.url()), "watched");
+  first.acquire();
+  sublock::RedisLock second(connection, "watched");
+  EXPECT_FALSE(second.try_lock()) << "two owners";
+  enough.request_stop();
+}
+
 TEST_F(Sentinels, SayWhatTheyDoNotKnow) {
   const auto refusal = [](sublock::ConnectionOptions options) -> std::string {
     options.connect_timeout = 500ms;

@@ -214,7 +214,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     const Failure failure{Errc::connect, "Redis " + settings.where + " has another primary now"};
     const auto lines = lines_;
     for (LineState* line : lines)
-      if (line->ear) line->deaf ? deafen(*line) : lose(*line, failure);
+      if (line->ear) lose_ear(*line, failure);
     mouth->break_off(failure);
   }
 
@@ -267,6 +267,14 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     return std::exchange(line.ear, nullptr);
   }
 
+  /// No pool may have it: a desk does without, all others are lost.
+  void lose_ear(LineState& line, const Failure& failure) {
+    if (!line.deaf) return lose(line, failure);
+    unseat(line)->close();
+    line.to_hear.clear();
+    delivery.later(line, core::event::Refused{core::Verb::listen, failure});
+  }
+
   void forget(LineState& line) {
     line.open = line.announced = line.usable = false;
     line.to_hear.clear();
@@ -295,12 +303,7 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
 
   void on_ear_broken(Ear& ear, const Failure& failure) override {
     if (failure.code == Errc::connect) has_failed_ = true;
-    if (LineState* const line = ear.line()) {
-      if (!line->deaf) return lose(*line, failure);
-      unseat(*line);
-      line->to_hear.clear();
-      return delivery.later(*line, core::event::Refused{core::Verb::listen, failure});
-    }
+    if (LineState* const line = ear.line()) return lose_ear(*line, failure);
     std::erase_if(idle_ears_, [&](const auto& idle) { return idle.get() == &ear; });
   }
 

@@ -84,6 +84,9 @@ TEST_F(DoctorCommand, NamesEachRightThatIsMissingAndHowToGrantIt) {
 
   const Report elsewhere = examine_as_worker("d");
   EXPECT_EQ(elsewhere.status, 2);
+  for (const char* const right :
+       {"SUBSCRIBE d,", "SUBSCRIBE d-*", "PUBLISH d,", "PUBLISH d-*", "INCR d-fence"})
+    EXPECT_NE(elsewhere.text("rights").find(right), std::string::npos) << elsewhere.text("rights");
   EXPECT_EQ(elsewhere.remedy("rights"),
             "ACL SETUSER worker '&d' '&d-*' '~d-fence' +client|kill +pubsub|channels");
   // What it says is enough: the same user, with what was missing, has nothing to ask for any more.

@@ -12,7 +12,10 @@
 #include <sublock/observation.hpp>
 #include <sublock/policies.hpp>
 
+#include <deque>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -95,12 +98,48 @@ struct Sight {
 
 }  // namespace detail
 
+/// What has been seen and not been told yet. It is told in order and one at a time, by whoever comes by first.
+/// Thread-safe.
+class News {
+ public:
+  void add(Observation seen) {
+    const std::lock_guard lock(mutex_);
+    untold_.push_back(std::move(seen));
+  }
+
+  [[nodiscard]] bool empty() const {
+    const std::lock_guard lock(mutex_);
+    return untold_.empty();
+  }
+
+  /// Here the user's code runs. Returns at once where another thread is telling, or this one already: that goes on
+  /// until nothing is left.
+  void tell_all(const Observer& observer) {
+    std::unique_lock lock(mutex_);
+    if (std::exchange(telling_, true)) return;
+    while (!untold_.empty()) {
+      const Observation seen = std::move(untold_.front());
+      untold_.pop_front();
+      lock.unlock();
+      tell(observer, seen);
+      lock.lock();
+    }
+    telling_ = false;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<Observation> untold_;
+  bool telling_ = false;
+};
+
 /// Of one attempt, and the hold after it. Without an observer, who must outlive it, it does nothing.
 class Witness {
  public:
   using Kind = Observation::Kind;
 
-  explicit Witness(const Observer& observer) : observer_(observer) {}
+  explicit Witness(const Observer& observer)
+      : observer_(observer), news_(observer ? std::make_shared<News>() : nullptr) {}
 
   /// The attempt begins.
   void begin(const auto& player, const auto& request, Instant now) {
@@ -108,7 +147,7 @@ class Witness {
     if constexpr (requires { request.mode; }) mode_ = request.mode;
     since_ = now;
     trying_ = true;
-    note(Kind::attempt, player, now, {});
+    news_->add(about(Kind::attempt, player, now, {}));
   }
 
   /// After each step of the player, before its actions are carried out.
@@ -121,12 +160,16 @@ class Witness {
         asked_ = now;
       }
       if (const auto* warning = std::get_if<core::action::Warn>(&action)) {
-        note(Sight::kind_of(warning->kind), player, now, {}).text = warning->text;
+        Observation seen = about(Sight::kind_of(warning->kind), player, now, {});
+        seen.text = warning->text;
+        news_->add(std::move(seen));
       }
     }
     if (!waited_ && Sight::waits_for_somebody(player)) {
       waited_ = true;
-      note(Kind::wait, player, now, now - since_).others = Sight::others(player);
+      Observation seen = about(Kind::wait, player, now, now - since_);
+      seen.others = Sight::others(player);
+      news_->add(std::move(seen));
     }
     if (player.holds()) hold(player, now);
   }
@@ -135,63 +178,68 @@ class Witness {
   void fail(const auto& player, Instant now) {
     if (!observer_ || !std::exchange(trying_, false)) return;
     if (asked_) answer(player, now);
-    Observation& seen = note(Kind::not_got, player, now, now - since_);
+    Observation seen = about(Kind::not_got, player, now, now - since_);
     const bool busy = player.result() == core::Result::busy;
     seen.code = busy ? Errc::busy : player.failure().code;
     seen.text = player.failure().text;
     seen.others = Sight::others(player);
+    news_->add(std::move(seen));
   }
 
   void lose(const auto& player, const std::string& why, Instant now) {
     if (!observer_) return;
-    Observation& seen = note(Kind::lost, player, now, now - since_);
+    Observation seen = about(Kind::lost, player, now, now - since_);
     seen.code = Errc::lost;
     seen.text = why;
+    news_->add(std::move(seen));
   }
 
   void release(const auto& player, Instant now) {
     if (!observer_) return;
-    note(Sight::has_granted(player) ? Kind::handed_over : Kind::released, player, now, now - since_);
+    const Kind kind = Sight::has_granted(player) ? Kind::handed_over : Kind::released;
+    news_->add(about(kind, player, now, now - since_));
   }
 
-  [[nodiscard]] bool has_news() const { return !news_.empty(); }
+  [[nodiscard]] bool has_news() const { return news_ && !news_->empty(); }
 
   /// There is time to tell.
   [[nodiscard]] static bool waits(const auto& player) { return Sight::waits(player.phase()); }
 
-  /// What has been seen since the last time, as something to be called where the user's code may run.
-  [[nodiscard]] std::function<void()> telling() {
-    if (news_.empty()) return {};
-    return [&observer = observer_, news = std::exchange(news_, {})] {
-      for (const Observation& seen : news) tell(observer, seen);
-    };
+  /// What has been seen, as something to be called where the user's code may run; empty where there is nothing.
+  [[nodiscard]] std::function<void()> telling() const {
+    if (!has_news()) return {};
+    return [&observer = observer_, news = news_] { news->tell_all(observer); };
   }
 
  private:
   using Sight = detail::Sight;
 
   void answer(const auto& player, Instant now) {
-    note(Kind::probe, player, now, now - *std::exchange(asked_, std::nullopt)).others = Sight::others(player);
+    Observation seen = about(Kind::probe, player, now, now - *std::exchange(asked_, std::nullopt));
+    seen.others = Sight::others(player);
+    news_->add(std::move(seen));
   }
 
   void hold(const auto& player, Instant now) {
     trying_ = false;
-    note(Kind::got, player, now, now - since_).by_grant = Sight::was_granted(player);
+    Observation seen = about(Kind::got, player, now, now - since_);
+    seen.by_grant = Sight::was_granted(player);
+    news_->add(std::move(seen));
     since_ = now;
   }
 
-  Observation& note(Kind kind, const auto& player, Instant now, Duration took) {
+  [[nodiscard]] Observation about(Kind kind, const auto& player, Instant now, Duration took) const {
     const auto& self = player.identity();
-    return news_.emplace_back(Observation{.kind = kind,
-                                          .name = Sight::name(self),
-                                          .holder_id = Sight::id(self),
-                                          .mode = mode_,
-                                          .at = now,
-                                          .took = took});
+    return {.kind = kind,
+            .name = Sight::name(self),
+            .holder_id = Sight::id(self),
+            .mode = mode_,
+            .at = now,
+            .took = took};
   }
 
   const Observer& observer_;
-  std::vector<Observation> news_;
+  const std::shared_ptr<News> news_;  // outlives us where somebody is telling it
   LockMode mode_ = LockMode::exclusive;
   bool trying_ = false;
   bool waited_ = false;

@@ -8,6 +8,7 @@
 #include <sublock/basic_redis_getlock.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <iterator>
 #include <mutex>
@@ -245,6 +246,27 @@ TEST_F(Observed, AnObserverMayAskAndMayThrow) {
   EXPECT_TRUE(held);
   EXPECT_TRUE(lock.held());
   EXPECT_TRUE(lock.release());
+}
+
+TEST_F(Observed, NothingOvertakesWhatIsBeingTold) {
+  Lock* told_of = nullptr;
+  std::atomic<int> inside = 0;
+  Options options = this->options();
+  options.observer = [&, record = record()](const Observation& told) {
+    EXPECT_EQ(++inside, 1);
+    record(told);
+    if (told.kind == Kind::got) {  // and is lost before this returns
+      world.kill(told_of->client_name());
+      EXPECT_TRUE(world.eventually([&] { return told_of->lost(); }));
+    }
+    --inside;
+  };
+  {
+    Lock lock(world.connect(), channel, options);
+    told_of = &lock;
+    lock.acquire();
+  }
+  EXPECT_THAT(kinds(), ElementsAre(Kind::attempt, Kind::got, Kind::lost));
 }
 
 TEST_F(Observed, AnObserverThatTakesItsTimeStopsNobody) {

@@ -19,6 +19,7 @@
 
 #include <cassert>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -169,6 +170,13 @@ TEST_F(Readme, WhatGoesIntoAShellRuns) {
       if (std::regex_match(line, script, std::regex("(?:[A-Z_]+=[^ ]* )?bash ([^ ]+).*"))) {
         support::Process parse({"bash", "-n", SUBLOCK_SOURCE_DIR "/" + script.str(1)});
         EXPECT_EQ(parse.exit_status(), 0) << line;
+      } else if (line.starts_with("sublock watch ")) {  // it goes on until somebody has seen enough
+        auto holder = in_folder(scratch.path, server.url(), {"sublock", "run", "nightly-import"});
+        holder.expect_line("nightly-import");
+        auto watch = in_folder(scratch.path, server.url(), {"bash", "-c", "exec " + line});
+        watch.expect_line("holds");
+        watch.signal(SIGINT);
+        EXPECT_EQ(watch.exit_status(), 128 + SIGINT) << watch.transcript();
       } else if (line.starts_with("sublock ")) {
         auto shell = in_folder(scratch.path, server.url(), {"bash", "-c", line});
         EXPECT_LE(shell.exit_status(30s), 1) << line << '\n' << shell.transcript();  // 1: nobody holds it

@@ -94,7 +94,8 @@ TEST_F(VirtualTime, AHolderThatFreezesWhileSomebodyWaitsIsFollowedWithinAnInterv
 TEST_F(VirtualTime, AReleaseIsPatientAsLongAsAnythingIsHeard) {
   auto held = holder();
   world.redis->delay(*held.process, 700ms);  // its confirmation takes 1.4 s
-  EXPECT_EQ(time([&] { EXPECT_FALSE(held.lock->release()); }), Duration(1s)) << "a second of silence is enough";
+  EXPECT_EQ(time([&] { EXPECT_FALSE(held.lock->release()); }), Duration(1s))
+      << "a second of silence is enough";
   world.redis->heal(*held.process);
   held.lock->acquire();
   world.redis->delay(*held.process, 700ms);

@@ -6,12 +6,15 @@
 
 #include <sublock/basic_redis_lock.hpp>
 #include <sublock/core/quorum.hpp>
+#include <sublock/loss_notice.hpp>
+#include <sublock/process_info.hpp>
 #include <sublock/with_lock.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,7 +43,10 @@ class BasicMajorityLock {
   /// for `fencing`: tokens of different servers can't be compared.
   BasicMajorityLock(const std::vector<std::shared_ptr<Transport>>& servers, std::string channel,
                     Options options = {})
-      : channel_(std::move(channel)), options_(std::move(options)), quorum_(servers.size()) {
+      : channel_(std::move(channel)),
+        options_(std::move(options)),
+        quorum_(servers.size()),
+        notice_(options_.on_lost) {
     if (options_.fencing) refuse("tokens of different servers can't be compared, so a majority has none");
     auto distinct = servers;
     std::ranges::sort(distinct);
@@ -59,9 +65,13 @@ class BasicMajorityLock {
 
   /// Releases, if the lock is held. Waits for a running on_lost callback.
   ~BasicMajorityLock() {
+    if (inherited()) {
+      notice_.abandon_in_child();
+      return;
+    }
     release();
     const std::lock_guard lock(ending_);
-    over_ = true;
+    ++hold_;
   }
 
   // --- acquire and release -----------------------------------------------------------------------
@@ -71,6 +81,7 @@ class BasicMajorityLock {
   void acquire(const AcquireOptions& how = {}) {
     begin();
     try {
+      give_back_seats();  // those that a loss has left
       take(how);
     } catch (...) {
       give_back();
@@ -78,8 +89,10 @@ class BasicMajorityLock {
     }
   }
 
-  /// Gives the lock back. Blocks for a round trip to each server. True if the majority was held until now.
+  /// Gives the lock back. Blocks as BasicRedisLock::release does, for one server after another. True if the majority was
+  /// held until now.
   bool release() noexcept {
+    if (inherited()) return false;
     {
       const std::lock_guard lock(mutex_);
       if (use_ != Use::held) return false;
@@ -88,11 +101,11 @@ class BasicMajorityLock {
     std::size_t kept = 0;
     for (const auto& lock : locks_) kept += lock->release() ? 1 : 0;
     const bool held = kept >= quorum_.needed();
-    if (!held && !lost())
-      tell(LockLost(text_of("the lock was lost: most servers did not confirm the release")));
     const std::lock_guard lock(mutex_);
-    use_ = Use::free;
+    if (!held && !notice_.lost())
+      notice_.tell(LockLost(text_of("the lock was lost: most servers did not confirm the release")));
     quorum_.start();
+    end();
     return held;
   }
 
@@ -147,20 +160,19 @@ class BasicMajorityLock {
 
   /// Acquired, not released, and on most servers neither lost nor in doubt. No network.
   [[nodiscard]] bool held() const {
+    if (inherited()) return false;
     const std::lock_guard lock(mutex_);
-    return use_ == Use::held && !error_ && sure() >= quorum_.needed();
+    return use_ == Use::held && !notice_.lost() && sure() >= quorum_.needed();
   }
 
   /// The last hold was lost. Stays true after release, until the next acquire. No network.
-  [[nodiscard]] bool lost() const noexcept {
-    const std::lock_guard lock(mutex_);
-    return error_.has_value();
-  }
+  [[nodiscard]] bool lost() const noexcept { return notice_.lost() || inherited(); }
 
   /// Returns if `held()`. Throws LockLost, or LockError with Errc::doubtful or Errc::not_held. No network.
   void ensure_held() const {
+    if (inherited()) throw LockLost(text_of("the lock stayed with the parent process of a fork"));
+    if (const auto error = notice_.error()) throw *error;
     const std::lock_guard lock(mutex_);
-    if (error_) throw *error_;
     if (use_ != Use::held)
       throw LockError({Errc::not_held, text_of("the lock is not held: acquire it first")});
     if (sure() < quorum_.needed())
@@ -168,10 +180,7 @@ class BasicMajorityLock {
   }
 
   /// Stopped when the hold is lost, not when it is released. Belongs to the present hold, or the last.
-  [[nodiscard]] std::stop_token stop_token() const {
-    const std::lock_guard lock(mutex_);
-    return stop_.get_token();
-  }
+  [[nodiscard]] std::stop_token stop_token() const { return notice_.token(); }
 
   /// On how many of its servers it is held just now.
   [[nodiscard]] std::size_t seats() const {
@@ -200,13 +209,30 @@ class BasicMajorityLock {
   }
 
   void begin() {
-    const std::lock_guard lock(mutex_);
-    if (use_ == Use::busy || use_ == Use::ending || (use_ == Use::held && !error_))
-      throw LockError({Errc::already_held, text_of("this object has it already, or is just getting it")});
-    use_ = Use::busy;
-    error_.reset();
-    stop_ = std::stop_source();
-    quorum_.start();
+    if (inherited())
+      throw LockError({Errc::usage, text_of("this object belongs to the parent process of a fork")});
+    {
+      const std::scoped_lock locks(ending_, mutex_);  // nothing is given back any more for the loss before
+      if (use_ == Use::busy || use_ == Use::ending || (use_ == Use::held && !notice_.lost()))
+        throw LockError({Errc::already_held, text_of("this object has it already, or is just getting it")});
+      use_ = Use::busy;
+      user_pid_ = process_id();
+      ++hold_;
+      quorum_.start();
+    }
+    notice_.arm();
+  }
+
+  /// Under the mutex.
+  void end() {
+    use_ = Use::free;
+    user_pid_ = 0;
+  }
+
+  /// A child of a fork sees the object as it was in the parent, which goes on using it.
+  [[nodiscard]] bool inherited() const noexcept {
+    const std::int64_t user = user_pid_;
+    return user != 0 && user != process_id();
   }
 
   /// Round after round, until there is a majority or no time left.
@@ -223,9 +249,11 @@ class BasicMajorityLock {
       if (move == Move::hold) return;
       const Duration left = std::max(deadline - options_.clock.now(), Duration::zero());
       if (move == Move::give_back) {
-        const bool again = may_wait && left > Duration::zero() && (busy || is_transient(failure));
+        const bool again = may_wait && left > Duration::zero() && (busy || !failure || is_transient(failure));
         if (!again && busy) throw AlreadyLocked(*busy);
         if (!again && failure) throw LockError(*failure);
+        if (!again)
+          throw LockError({Errc::connect, text_of("it was lost on most servers while it was taken")});
         give_back_seats();
         continue;
       }
@@ -273,33 +301,23 @@ class BasicMajorityLock {
   void give_back() {
     give_back_seats();
     const std::lock_guard lock(mutex_);
-    use_ = Use::free;
+    end();
   }
 
   /// By the thread that tells of a plain lock's loss.
   void lose(std::size_t seat, const LockLost& error) {
+    std::uint64_t hold = 0;
     {
       const std::lock_guard lock(mutex_);
       if (!quorum_.has(seat)) return;
       quorum_.lost(seat);
       if (use_ != Use::held || quorum_.is_had()) return;
+      if (!notice_.lost()) notice_.tell(error);
+      hold = hold_;
     }
-    tell(error);
     const std::lock_guard lock(ending_);
-    if (over_) return;
+    if (hold != hold_) return;  // by now it may be taken again
     for (const auto& lock_there : locks_) lock_there->release();
-  }
-
-  void tell(const LockLost& error) {
-    std::stop_source stop;
-    {
-      const std::lock_guard lock(mutex_);
-      if (error_) return;
-      error_ = error;
-      stop = stop_;
-    }
-    stop.request_stop();
-    if (options_.on_lost) options_.on_lost(error);
   }
 
   /// Under the mutex.
@@ -318,11 +336,11 @@ class BasicMajorityLock {
   mutable std::mutex mutex_;  // guards what follows, and is never held while anything blocks
   core::Quorum quorum_;
   Use use_ = Use::free;
-  std::optional<LockLost> error_;
-  std::stop_source stop_;
-  std::mutex ending_;  // held while the locks are given back by another thread than the user's
-  bool over_ = false;
-  std::vector<std::unique_ptr<Lock>> locks_;  // ends first: each waits for its thread that tells of a loss
+  std::atomic<std::int64_t> user_pid_ = 0;  // the process in which it is in use
+  std::mutex ending_;                       // held while another thread than the user's gives the locks back
+  std::atomic<std::uint64_t> hold_ = 0;     // which of them it is; changes under `ending_`
+  std::vector<std::unique_ptr<Lock>> locks_;  // each waits for its thread that tells of a loss
+  LossNotice notice_;                         // ends first, for the user's callback may ask all that is above
 };
 
 }  // namespace sublock

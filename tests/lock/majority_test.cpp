@@ -4,6 +4,8 @@
 // it together, whichever servers fail.
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <lock/in_memory_worlds.hpp>
 #include <lock/lock_fixture.hpp>
 #include <sublock/basic_majority_lock.hpp>
@@ -13,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -160,6 +163,112 @@ TEST_F(Majority, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error_of([&] { Lock({nullptr}, "ledger"); }), Errc::usage);
   EXPECT_EQ(error_of([&] { Lock(process(), ""); }), Errc::usage);
   EXPECT_EQ(error_of([&] { Lock(process(), "ledger", {.fencing = true}); }), Errc::usage);
+}
+
+/// The two of three that failed first are back, and taken again, before whoever is told of the loss has done with it.
+TEST_F(Majority, WhatIsTakenAgainIsNotGivenBackForTheLossBefore) {
+  std::atomic<bool> told = false;
+  std::atomic<bool> heard = false;
+  Lock::Options options = this->options();
+  options.on_lost = [&](const LockLost&) {
+    told = true;
+    EXPECT_TRUE(support::eventually([&] { return heard.load(); }));
+  };
+  Lock lock(process(), "ledger", options);
+  lock.acquire();
+  servers[0].stop();
+  EXPECT_TRUE(eventually([&] { return lock.seats() == 2; }));
+  servers[1].stop();
+  EXPECT_TRUE(eventually([&] { return told.load(); }));
+  servers[2].stop();
+  servers[0].start();
+  servers[1].start();
+  std::jthread again([&] { lock.acquire(); });
+  // It may wait for the callback, or go as far as it can.
+  (void)support::eventually([&] { return servers[0].subscribers("ledger") == 1; }, 100ms);
+  heard = true;
+  again.join();
+  EXPECT_EQ(lock.seats(), 2u);
+  EXPECT_TRUE(lock.held());
+  servers[2].start();
+  EXPECT_FALSE(this->lock()->try_lock()) << "a second owner";
+}
+
+TEST_F(Majority, MayBeTakenAgainByWhoIsToldOfItsLoss) {
+  std::atomic<bool> taken = false;
+  Lock* self = nullptr;
+  Lock::Options options = this->options();
+  options.on_lost = [&](const LockLost&) {
+    self->acquire();
+    taken = true;
+  };
+  Lock lock(process(), "ledger", options);
+  self = &lock;
+  lock.acquire();
+  servers[0].stop();
+  EXPECT_TRUE(eventually([&] { return lock.seats() == 2; }));
+  servers[1].stop();
+  servers[0].start();
+  EXPECT_TRUE(eventually([&] { return taken.load(); }));
+  EXPECT_TRUE(support::throughout(50ms, [&] { return lock.held(); }));
+}
+
+/// As a plain lock, it ends the exceptions of whoever is told.
+TEST_F(Majority, IsGivenBackWhateverIsThrownByWhoIsTold) {
+  std::atomic<int> told = 0;
+  Lock::Options options = this->options();
+  options.on_lost = [&](const LockLost&) {
+    ++told;
+    throw std::runtime_error("nobody catches this");
+  };
+  const Process connections = process();
+  Lock lock(connections, "ledger", options);
+  lock.acquire();
+  servers[0].stop();
+  servers[1].stop();
+  EXPECT_TRUE(eventually([&] { return told == 1; }));
+  EXPECT_TRUE(eventually([&] { return subscribers() == 0; }));
+  servers[0].start();
+  servers[1].start();
+  lock.acquire();
+  servers[0].partition(*connections[0]);
+  servers[1].partition(*connections[1]);
+  EXPECT_FALSE(lock.release()) << "most can't confirm";
+  EXPECT_TRUE(eventually([&] { return told == 2; }));
+}
+
+TEST_F(Majority, IsGivenUpWhereNoServerKeepsIt) {
+  std::size_t got = 0;
+  Lock::Options options = this->options();
+  options.observer = [&](const Observation& seen) {
+    if (seen.kind != Observation::Kind::got || got > 30) return;
+    InMemoryRedis& server = servers[got++ % servers.size()];
+    server.stop();
+    EXPECT_TRUE(eventually([&] { return server.subscribers("ledger") == 0; }));
+    server.start();
+  };
+  Lock lock(process(), "ledger", options);
+  EXPECT_EQ(error_of([&] { (void)lock.try_lock(); }), Errc::connect);
+  EXPECT_EQ(got, 2u);
+}
+
+TEST_F(Majority, StaysWithTheParentOfAFork) {
+  std::atomic<int> told = 0;
+  Lock::Options options = this->options();
+  options.on_lost = [&](const LockLost&) { ++told; };
+  Lock lock(process(), "ledger", options);
+  lock.acquire();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool right = lock.lost() && !lock.held() && !lock.release() &&
+                       error_of([&] { lock.ensure_held(); }) == Errc::lost &&
+                       error_of([&] { lock.acquire(); }) == Errc::usage && told == 0;
+    ::_exit(right ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(lock.held());
 }
 
 /// Four threads take turns while one server after the other goes and comes back: who has it is alone, but for one who

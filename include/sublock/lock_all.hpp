@@ -84,7 +84,11 @@ class HeldLocks {
       error_ = error;
     }
     stop_.request_stop();
-    if (on_lost_) on_lost_(error);
+    try {
+      if (on_lost_) on_lost_(error);
+    } catch (
+        ...) {  // NOLINT(bugprone-empty-catch): nobody is left to be told, and the others must be given back
+    }
     const std::lock_guard lock(ending_);
     if (!over_) release();
   }

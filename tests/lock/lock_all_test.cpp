@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <memory>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -106,6 +107,14 @@ TEST_F(LockAll, GivesTheOthersBackWhenOneIsLost) {
   EXPECT_FALSE(held->release());
   EXPECT_EQ(told, 1);
   EXPECT_EQ(then, 2u) << "told before the others are given back";
+}
+
+TEST_F(LockAll, GivesTheOthersBackWhateverIsThrownByWhoIsTold) {
+  Options options = this->options();
+  options.on_lost = [](const LockLost&) { throw std::runtime_error("nobody catches this"); };
+  const Held held = all({"alice", "bob"}, options);
+  world.kill(held->locks()[0]->client_name());
+  EXPECT_TRUE(world.eventually([&] { return subscribers() == 0; }));
 }
 
 TEST_F(LockAll, WhoLosesOneDoesNotWaitForAnother) {

@@ -129,6 +129,10 @@ TEST_F(Tls, ACertificateHasItsTime) {
 TEST_F(Tls, AServerMayAskWhoWeAre) {
   const std::string url = enciphered("server", "yes");
   EXPECT_NE(refusal(believing(*authority, url)).find("certificate required"), std::string::npos);
+  auto careless = believing(*authority, url);
+  careless.tls = sublock::tls({.ca_file = stranger->certificate(), .verify = false});
+  EXPECT_NE(refusal(careless).find("certificate required"), std::string::npos)
+      << "whoever does not look at theirs has nothing against it";
   auto known = believing(*authority, url);
   const auto with = [&](const Authority& whose) {
     return sublock::tls({.ca_file = authority->certificate(),

@@ -96,7 +96,8 @@ namespace url {
 [[noreturn]] inline void refuse(const std::string& why) {
   throw LockError({Errc::usage, "the connection URL " + why +
                                     "; write redis://[user[:password]@]host[:port][/database], the same with "
-                                    "rediss://, or unix:///path[?db=database]"});
+                                    "rediss://, redis+sentinel://host[:port],.../name[/database], or "
+                                    "unix:///path[?db=database]"});
 }
 
 inline int hex_digit(char digit) {

@@ -50,7 +50,9 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     if (const std::string why = poller.start(); !why.empty()) {
       return lose(line, {Errc::connect, "can't connect to Redis at " + settings.where + ": " + why});
     }
-    const bool found = !line.deaf && seat_idle_ear(line);
+    const bool doubtful =
+        has_failed_ && !settings.endpoint.sentinels.empty();  // there may be another primary
+    const bool found = !line.deaf && !doubtful && seat_idle_ear(line);
     const bool has_all = found || (line.deaf && mouth->ready());
     if (!has_all && has_failed_ && !numeric_) must_ask_ = true;  // the host may have moved
     connect_line(line);

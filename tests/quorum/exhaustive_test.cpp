@@ -191,5 +191,19 @@ INSTANTIATE_TEST_SUITE_P(Sizes, QuorumSearch,
                          ::testing::Values(Size{2, 3, 0}, Size{2, 3, 1}, Size{2, 3, 3}, Size{3, 3, 1},
                                            Size{2, 5, 2}, Size{2, 4, 1}, Size{2, 1, 1}, Size{2, 2, 1}));
 
+/// What the search can't see, for it costs nothing but time.
+TEST(Quorum, WaitsOnlyWhereThereIsHopeAndNeed) {
+  Quorum enough(3);
+  enough.got(0);
+  EXPECT_EQ(enough.next(), Quorum::Move::wait_for);
+  enough.got(1);
+  EXPECT_EQ(enough.next(), Quorum::Move::try_for) << "a seat to spare";
+  Quorum hopeless(3);
+  hopeless.missed(0);
+  EXPECT_EQ(hopeless.next(), Quorum::Move::wait_for);
+  hopeless.missed(1);
+  EXPECT_EQ(hopeless.next(), Quorum::Move::give_back) << "whatever the third does";
+}
+
 }  // namespace
 }  // namespace sublock::core

@@ -58,8 +58,9 @@ struct Observation {
 
 /// Told of each observation: by the thread that acquires or releases, and of a loss by a thread of its own, before
 /// `on_lost`. Of one object they come one at a time and in order, but for what `probe()` asks, so that one thread may
-/// tell what another has seen; of several objects at once. It may ask the lock `held()` and take its time, but what it
-/// takes delays the call it is told from; others are still answered meanwhile. Exceptions end there.
+/// tell what another has seen, and `on_lost`, which waits for nobody, may come first then; of several objects at once.
+/// It may ask the lock `held()` and take its time, but what it takes delays the call it is told from; others are still
+/// answered meanwhile. Exceptions end there.
 using Observer = std::function<void(const Observation&)>;
 
 /// Tells it to the observer, if there is one.

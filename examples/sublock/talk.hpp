@@ -133,7 +133,10 @@ class Talk {
   [[nodiscard]] bool wait_for(short what) const {
     pollfd poll{pipe_.fd(), what, 0};
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(limit_).count();
-    return ::poll(&poll, 1, static_cast<int>(std::min<long long>(milliseconds, 3'600'000))) > 0;
+    for (;;) {
+      const int ready = ::poll(&poll, 1, static_cast<int>(std::min<long long>(milliseconds, 3'600'000)));
+      if (ready >= 0 || errno != EINTR) return ready > 0;
+    }
   }
 
   [[noreturn]] void fail_waiting() const {

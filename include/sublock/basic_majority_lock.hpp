@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -99,7 +100,8 @@ class BasicMajorityLock {
       use_ = Use::ending;
     }
     std::size_t kept = 0;
-    for (const auto& lock : locks_) kept += lock->release() ? 1 : 0;
+    // The first one last: who waits for it finds the others free.
+    for (const auto& lock : std::views::reverse(locks_)) kept += lock->release() ? 1 : 0;
     const bool held = kept >= quorum_.needed();
     const std::lock_guard lock(mutex_);
     if (!held && !notice_.lost())
@@ -293,7 +295,7 @@ class BasicMajorityLock {
   }
 
   void give_back_seats() {
-    for (const auto& lock : locks_) lock->release();
+    for (const auto& lock : std::views::reverse(locks_)) lock->release();
     const std::lock_guard lock(mutex_);
     quorum_.start();
   }

@@ -21,6 +21,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace sublock {
@@ -89,7 +90,8 @@ class Session final : private core::Listener {
     const bool asked = kept;
     if (kept) {
       heard_at_ = clock_.now();
-      const Instant last = core::saturating_add(heard_at_, std::min(at_most, infinite / patience) * patience);
+      const Instant last =
+          core::saturating_add(heard_at_, std::min(at_most, Duration::max() / patience) * patience);
       const auto limit = [&] { return std::min(core::saturating_add(heard_at_, at_most), last); };
       kept = run(lock, {}, limit) && player_.result() == core::Result::released;
     } else {
@@ -137,11 +139,19 @@ class Session final : private core::Listener {
   void on_event(const core::Event& event) override {
     if (std::holds_alternative<core::event::Reminded>(event)) reminder_.reset();
     step([&](Instant now) {
-      heard_at_ = now;
+      if (is_from_the_server(event)) heard_at_ = now;
       player_.on(event, now, actions_);
     });
     perform();
     if (player_.holds()) ask_for_reminder();
+  }
+
+  [[nodiscard]] static bool is_from_the_server(const core::Event& event) {
+    namespace happened = core::event;
+    return !std::holds_alternative<happened::Reminded>(event) &&
+           !std::holds_alternative<happened::Doubted>(event) &&
+           !std::holds_alternative<happened::Refused>(event) &&
+           !std::holds_alternative<happened::Lost>(event);
   }
 
   /// One move of the player, and what others must learn of it at once.
@@ -175,21 +185,7 @@ class Session final : private core::Listener {
     constexpr auto idle = decltype(player_.phase())::idle;
     std::optional<Attendance<Line>> attendance(std::in_place, *line_);
     std::optional<Instant> limit;  // while it is leaving
-    for (;;) {
-      perform();
-      if (witness_.has_news() && Witness::waits(player_)) {
-        attendance.reset();  // the keeper reads meanwhile
-        tell_news(lock);
-        attendance.emplace(*line_);
-      }
-      if (player_.holds()) ask_for_reminder();
-      if (player_.phase() == idle || (player_.holds() && !is_in_doubt())) return true;
-      const Instant now = clock_.now();
-      if (!player_.is_trying() && !player_.holds()) {
-        limit = limit_of_leaving();
-        if (now >= *limit) break;
-      }
-      line_->wait(lock, time_until(player_.next_due(), limit, now), stop);
+    const auto move_on = [&] {
       step([&](Instant then) {
         if (stop.stop_requested()) {
           player_.cancel(actions_);
@@ -199,6 +195,25 @@ class Session final : private core::Listener {
         player_.tick(then, actions_);
         player_.decide(then, actions_);
       });
+    };
+    for (;;) {
+      perform();
+      if (witness_.has_news() && Witness::waits(player_)) {
+        attendance.reset();  // the keeper reads meanwhile
+        tell_news(lock);
+        attendance.emplace(*line_);
+        move_on();  // what has come in meanwhile has been heard, and nothing has been concluded
+        perform();
+      }
+      if (player_.holds()) ask_for_reminder();
+      if (player_.phase() == idle || (player_.holds() && !is_in_doubt())) return true;
+      const Instant now = clock_.now();
+      if (!player_.is_trying() && !player_.holds()) {
+        limit = limit_of_leaving();
+        if (now >= *limit) break;
+      }
+      line_->wait(lock, time_until(player_.next_due(), limit, now), stop);
+      move_on();
     }
     player_.abandon(actions_);
     perform();
@@ -237,7 +252,7 @@ class Session final : private core::Listener {
   typename Player::Actions actions_;
   std::vector<std::string> warnings_;
   std::optional<Instant> reminder_;
-  Instant heard_at_;  // whatever it was
+  Instant heard_at_;  // from the server, whatever it was
   Witness witness_;
 };
 

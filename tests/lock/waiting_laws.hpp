@@ -61,7 +61,7 @@ TYPED_TEST_SUITE_P(LockWaitingLaws);
 
 TYPED_TEST_P(LockWaitingLaws, TheDeadlineHoldsAgainstAHolder) {
   auto holder = this->held();
-  for (const Duration timeout : {Duration(5ms), Duration(77ms), Duration(250ms)}) {
+  for (const Duration timeout : {Duration(20ms), Duration(77ms), Duration(250ms)}) {
     auto lock = this->lock();
     EXPECT_FALSE(lock->try_lock());  // connected by now, for which a real server may need longer
     EXPECT_TRUE(this->is_about(this->time([&] { EXPECT_FALSE(lock->try_lock_for(timeout)); }), timeout));

@@ -160,7 +160,8 @@ class Player {
     if (!kept) ++stage_.report.losses;
     if (kept == lock_->lost()) accuse("a release and lost() do not agree");
     if (lock_->held()) accuse("held after a release");
-    if (outcome.took > stage_.weather.unavailable_timeout + outcome.stood_still) {
+    // As long as anything is heard, and not for ever.
+    if (outcome.took > 4 * stage_.weather.unavailable_timeout + outcome.stood_still) {
       accuse("a release took " + text_of(outcome.took));
     }
     // Where an earlier attempt is still on its way, nobody can tell which of the two ears is counted.

@@ -90,8 +90,8 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
   /// The resolver's answer, for all lines that wait for it.
   void take_addresses(std::variant<Addresses, Failure> answer) {
     if (auto* found = std::get_if<Addresses>(&answer)) {
-      const bool has_moved =
-          !settings.endpoint.sentinels.empty() && !addresses_.empty() && *found != addresses_;
+      const bool has_moved = !settings.endpoint.sentinels.empty() && !addresses_.empty() &&
+                             !std::ranges::is_permutation(*found, addresses_);
       addresses_ = std::move(*found);
       must_ask_ = has_failed_ = false;
       if (has_moved) break_with_the_old();

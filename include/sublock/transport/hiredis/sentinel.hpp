@@ -67,10 +67,14 @@ class Errand {
 
  private:
   [[nodiscard]] bool wait_for(short events) const {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - SteadyClock().now());
-    if (left.count() <= 0) return false;
-    pollfd poll = {pipe_.fd(), events, 0};
-    return ::poll(&poll, 1, static_cast<int>(std::min<decltype(left)::rep>(left.count(), 3'600'000))) != 0;
+    for (;;) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - SteadyClock().now());
+      if (left.count() <= 0) return false;
+      pollfd poll = {pipe_.fd(), events, 0};
+      const int ready =
+          ::poll(&poll, 1, static_cast<int>(std::min<decltype(left)::rep>(left.count(), 3'600'000)));
+      if (ready >= 0 || errno != EINTR) return ready > 0;
+    }
   }
 
   [[nodiscard]] Failure failure(const std::string& why) const {

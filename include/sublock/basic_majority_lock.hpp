@@ -18,7 +18,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <ranges>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -101,7 +100,7 @@ class BasicMajorityLock {
     }
     std::size_t kept = 0;
     // The first one last: who waits for it finds the others free.
-    for (const auto& lock : std::views::reverse(locks_)) kept += lock->release() ? 1 : 0;
+    for (auto lock = locks_.rbegin(); lock != locks_.rend(); ++lock) kept += (*lock)->release() ? 1 : 0;
     const bool held = kept >= quorum_.needed();
     const std::lock_guard lock(mutex_);
     if (!held && !notice_.lost())
@@ -295,7 +294,7 @@ class BasicMajorityLock {
   }
 
   void give_back_seats() {
-    for (const auto& lock : std::views::reverse(locks_)) lock->release();
+    for (auto lock = locks_.rbegin(); lock != locks_.rend(); ++lock) (*lock)->release();
     const std::lock_guard lock(mutex_);
     quorum_.start();
   }

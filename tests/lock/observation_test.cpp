@@ -248,6 +248,26 @@ TEST_F(Observed, AnObserverMayAskAndMayThrow) {
   EXPECT_TRUE(lock.release());
 }
 
+/// A reader waits outside. While he says so his question comes back unanswered: nobody is there any more, and that is for
+/// him to conclude, not for the next look, which is an eighth of a second away at least.
+TEST_F(Observed, WhatComesInMeanwhileIsConcludedAtOnce) {
+  auto held = holder();
+  Lock elsewhere(world.connect(), "elsewhere", this->options());
+  elsewhere.acquire();
+  Options options = this->options();
+  options.observer = [&](const Observation& told) {
+    if (told.kind != Kind::wait) return;
+    world.kill(held.lock->client_name());
+    Lock passing_time(world.connect(), "elsewhere", this->options());
+    EXPECT_NE(refusal(passing_time, {.timeout = 50ms}), "");
+  };
+  const auto process = world.connect();
+  world.redis->delay(*process, 10ms);
+  Lock reader(process, channel, options);
+  // Six ways there and back, the fifty, and the two of going in.
+  EXPECT_LE(time([&] { reader.acquire({.mode = LockMode::shared, .timeout = 1min}); }), Duration(180ms));
+}
+
 TEST_F(Observed, NothingOvertakesWhatIsBeingTold) {
   Lock* told_of = nullptr;
   std::atomic<int> inside = 0;

@@ -86,8 +86,7 @@ class HeldLocks {
     stop_.request_stop();
     try {
       if (on_lost_) on_lost_(error);
-    } catch (
-        ...) {  // NOLINT(bugprone-empty-catch): nobody is left to be told, and the others must be given back
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the others must be given back all the same
     }
     const std::lock_guard lock(ending_);
     if (!over_) release();

@@ -22,16 +22,19 @@ struct Circumstances {
   bool fencing = false;       ///< writers draw a token before they hold
   bool self_checks = false;   ///< holders ask now and then whether they still hear themselves
   bool join_counts = true;    ///< false: the server can't count in the step that subscribes
-  bool stranger = false;      ///< somebody ran SUBSCRIBE by hand, and never answers
-  bool may_look = true;       ///< the server lists and kills
-  bool resets = false;        ///< an ear that is gone may take with it what it had still to tell
-  unsigned backlog = 1;       ///< nobody asks anew while more of his questions are unread than that
+  bool join_in_pieces =
+      false;              ///< it can't even subscribe in one: to the lock's channel, and then to the other
+  bool stranger = false;  ///< somebody ran SUBSCRIBE by hand, and never answers
+  bool may_look = true;   ///< the server lists and kills
+  bool resets = false;    ///< an ear that is gone may take with it what it had still to tell
+  unsigned backlog = 1;   ///< nobody asks anew while more of his questions are unread than that
   bool count_questions = false;
   bool lean = true;     ///< leave out what makes no difference as long as all rules are kept, see Scene
   bool reduced = true;  ///< and, of what comes to the same in any order, all orders but one, see Stage
 
   // Faults of a transport.
   bool join_in_two_steps = false;  ///< counts first, and subscribes then
+  bool join_guesses = false;       ///< takes itself for the first without having counted
   bool ping_in_two_steps = false;  ///< publishes first, and counts then
 };
 

@@ -113,6 +113,9 @@ constexpr unsigned of_reply(unsigned payload, unsigned whom) { return payload <<
 constexpr unsigned reply_payload(Code code) { return code.number() >> 2U; }
 constexpr unsigned reply_to(Code code) { return code.number() & 3U; }
 
+/// A join that is not complete yet: neither it nor what is behind it can be told.
+constexpr bool is_untold(Code code) { return code.kind() == Kind::joined && code.marked(); }
+
 /// First in, first out, and never more than `Capacity`.
 template <std::size_t Capacity>
 class Queue {

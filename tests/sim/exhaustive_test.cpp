@@ -40,6 +40,11 @@ std::vector<Case> two_once() {
     cases.push_back({mix + "_deadlines", mix, {.kills = 1, .deadlines = true}, {}, Extent::small});
     cases.push_back(
         {mix + "_join_without_count", mix, {.kills = 1, .join_counts = false}, {}, Extent::small});
+    cases.push_back({mix + "_join_in_pieces",
+                     mix,
+                     {.kills = 1, .losses = 1, .join_in_pieces = true, .resets = true},
+                     {},
+                     Extent::small});
     cases.push_back({mix + "_stranger", mix, {.kills = 1, .stranger = true}, {}, Extent::small});
     cases.push_back({mix + "_nobody_may_look", mix, {.kills = 1, .may_look = false}, {}, Extent::small});
   }
@@ -59,6 +64,12 @@ std::vector<Case> two_twice() {
                      mix == "RR" ? Extent::standard : Extent::large});
     cases.push_back({mix + "_breaks", mix, {.tries = 2, .timeouts = 1, .breaks = 1, .cancels = false}});
     cases.push_back({mix + "_join_without_count", mix, {.tries = 2, .join_counts = false}});
+    cases.push_back({mix + "_join_in_pieces", mix, {.tries = 2, .recounts = false, .join_in_pieces = true}});
+    cases.push_back({mix + "_join_in_pieces_kills",
+                     mix,
+                     {.tries = 2, .kills = 1, .losses = 1, .join_in_pieces = true},
+                     {},
+                     Extent::large});
     cases.push_back({mix + "_stranger", mix, {.tries = 2, .stranger = true}, {}, Extent::large});
     cases.push_back(
         {mix + "_three_times", mix, {.tries = 3, .recounts = false, .cancels = false}, {}, Extent::large});
@@ -112,6 +123,9 @@ std::vector<Case> three_once() {
     how = quick;
     how.join_counts = false;
     cases.push_back({mix + "_join_without_count", mix, how});
+    how.join_in_pieces = true;
+    cases.push_back({mix + "_join_in_pieces", mix, how, {}, Extent::large});
+    how.join_in_pieces = false;
     how.timeouts = 1;
     cases.push_back({mix + "_join_without_count_timeouts", mix, how, {}, Extent::large});
   }
@@ -143,6 +157,9 @@ std::vector<Case> liveness() {
     faulty.stranger = false;
     faulty.may_look = false;
     cases.push_back({mix + "_nobody_may_look", mix, faulty, together});
+    faulty = how;
+    faulty.join_in_pieces = true;
+    cases.push_back({mix + "_join_in_pieces_alone", mix, faulty, alone});
   }
   for (const std::string mix : {"WWW", "WWR", "WRR", "RRR"}) {
     const Circumstances how{.timeouts = 0, .recounts = true, .cancels = true};

@@ -100,6 +100,22 @@ TEST(Mutants, R6PingersForgottenWhereJoinsDontCount) {
   expect_caught<Rules{.pinger_is_candidate = false}>("R6 broken, no count in joins", "two owners", "WW", how);
 }
 
+TEST(Mutants, R6PingersForgottenWhereJoinsComeInPieces) {
+  Circumstances how = calm;
+  how.join_in_pieces = true;
+  expect_caught<Rules{.pinger_is_candidate = false}>("R6 broken, joins in pieces", "two owners", "WW", how);
+}
+
+TEST(Mutants, R1JoinsInPiecesThatAreTakenForTheFirst) {
+  Circumstances how = calm;
+  how.join_in_pieces = true;
+  expect_nothing("WW", how, {});
+  expect_nothing("WR", how, {});
+  how.join_guesses = true;
+  expect_caught("R1 broken by a transport that can't count", search("WW", how), "two owners");
+  expect_caught("R1 broken by it, for readers", search("WR", how), "an owner beside a reader");
+}
+
 TEST(Mutants, R7AnybodyClaims) {
   Circumstances how = calm;
   how.tries = 2;

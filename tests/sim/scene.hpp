@@ -159,7 +159,11 @@ class Scene {
         [&](Code& code) { return code.kind() != Kind::tally && !(how_.lean && code.kind() == Kind::count); });
     for (Ear* ear : {&self.ear, &self.ghost}) {
       ear->in.rewrite([](Code& code) {
-        if (code.kind() == Kind::join || code.kind() == Kind::listen) code = {code.kind(), past};
+        if (code.kind() == Kind::join && code.marked()) {
+          code = Code(Kind::join, past).with_mark();
+        } else if (code.kind() == Kind::join || code.kind() == Kind::listen) {
+          code = {code.kind(), past};
+        }
         return true;
       });
       if (ear->hears == Ear::Hears::present_channel) ear->hears = Ear::Hears::past_channel;

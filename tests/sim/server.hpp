@@ -57,6 +57,7 @@ class Server : protected Scene<Participant> {
     const auto hears = command.number() == present ? Ear::Hears::present_channel : Ear::Hears::past_channel;
     switch (command.kind()) {
       case Kind::join:
+        if (how_.join_in_pieces) return join_a_piece(ear, command, hears, news);
         if (how_.join_in_two_steps) return put_first(ear.in, {Kind::tally, count_with(who, 1)});
         ear.counted = true;
         ear.hears = hears;
@@ -72,6 +73,24 @@ class Server : protected Scene<Participant> {
         return tell(Kind::left);
       default: throw std::logic_error("an ear does not say that");
     }
+  }
+
+  /// The lock's channel is the first piece. What is heard before the second has been confirmed is told after
+  /// that, so the place of `joined` in the order is here, and it can't be told yet: it is marked.
+  void join_a_piece(Ear& ear, Code command, Ear::Hears hears, Queue<8>* news) {
+    const Code joined(Kind::joined, how_.join_guesses ? of_joined(1, 1) : 0);
+    if (!command.marked()) {
+      ear.counted = true;
+      put_first(ear.in, command.with_mark());
+      if (news != nullptr) put(*news, joined.with_mark());
+      return;
+    }
+    ear.hears = hears;
+    if (news == nullptr) return;
+    news->rewrite([joined](Code& code) {
+      if (code == joined.with_mark()) code = joined;
+      return true;
+    });
   }
 
   void put_first(auto& queue, Code code) {
@@ -165,6 +184,9 @@ class Server : protected Scene<Participant> {
 
   void kill(Player& one) {
     one.ear = {};
+    // What came before a join was complete is never told.
+    bool complete = true;
+    one.ear_news.rewrite([&complete](Code& code) { return complete = complete && !is_untold(code); });
     if (facts(one).phase != core::Phase::idle) put(one.ear_news, Kind::lost);
   }
 };

@@ -79,6 +79,7 @@ TEST(Shortcuts, ALeanWorldShowsAll) {
     compare(mix, {.tries = 2, .timeouts = 0, .recounts = false}, false);
     if (extent() == Extent::small) continue;
     compare(mix, {.timeouts = 1, .cancels = false, .join_counts = false});
+    compare(mix, {.timeouts = 1, .recounts = false, .cancels = false, .join_in_pieces = true});
     compare(mix, {.kills = 1, .recounts = false, .backlog = 4}, false);
     compare(mix, {.losses = 1, .recounts = false, .cancels = false, .backlog = 4}, false);
   }
@@ -97,6 +98,7 @@ TEST(Shortcuts, OrdersLeftOutLeadNowhereElse) {
   for (const std::string_view mix : {"WW", "WR", "RR"}) {
     compare(mix, {.kills = 1});
     compare(mix, {.losses = 1, .cancels = false});
+    compare(mix, {.timeouts = 1, .kills = 1, .recounts = false, .join_in_pieces = true});
     compare(mix, {.timeouts = 2, .kills = 2, .losses = 2, .faults = 2, .recounts = false});
     if (extent() == Extent::small) continue;
     compare(mix, {.tries = 2, .recounts = false});
@@ -144,6 +146,7 @@ TEST(Shortcuts, AStateStandsForAllWithItsKey) {
                               .deadlines = true,
                               .fencing = lean,
                               .join_counts = lean,
+                              .join_in_pieces = mix == "WRW",
                               .stranger = !lean,
                               .resets = true,
                               .lean = lean};

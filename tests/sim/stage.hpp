@@ -58,7 +58,7 @@ class Stage : private Server<Participant> {
         if (!command.marked() && command.kind() != Kind::publish) return false;
       }
     }
-    if (!one.ear_news.empty() || !one.ear.up) return true;
+    if (has_news(one) || !one.ear.up) return true;
     const unsigned bit = connection_bit(who, one.ear.generation, cast_.size());
     return !one.ear.counted && one.ear.in.empty() && (world.kills == 0 || world.faults == 0) &&
            (meant_connections(world) & bit) == 0;
@@ -96,7 +96,7 @@ class Stage : private Server<Participant> {
     if (world.faults == 0 && is_fault(move.what)) return false;
     switch (move.what) {
       case What::acquire: return self.phase == core::Phase::idle && one.tries > 0;
-      case What::hear_ear: return !one.ear_news.empty();
+      case What::hear_ear: return has_news(one);
       case What::hear_loss: {
         const auto& news = one.ear_news;
         return how_.resets && news.size() > 1 &&
@@ -127,6 +127,10 @@ class Stage : private Server<Participant> {
         return world.breaks > 0 && !one.mouth_news.empty() && self.phase != core::Phase::idle;
     }
     return false;
+  }
+
+  static bool has_news(const Player& one) {
+    return !one.ear_news.empty() && !is_untold(one.ear_news.front());
   }
 
   /// The shell concludes before it looks at the timers.

@@ -35,6 +35,19 @@ TEST_F(TlsCommand, EveryVerbGetsThrough) {
   EXPECT_EQ(bench.exit_status(), 0) << bench.transcript();
 }
 
+/// Whom the system believes, which these variables tell OpenSSL.
+TEST_F(TlsCommand, WithoutACertificateOfItsOwnTheSystemStoreIsBelieved) {
+  const auto status = [&](const std::string& store) {
+    auto who = sublock_with({"REDIS_URL=" + url, store}, {"who", "--sni", "redis.example", "c"});
+    return who.exit_status();
+  };
+  const Authority stranger;
+  EXPECT_EQ(status("SSL_CERT_FILE=" + authority.certificate()), 1) << "nobody has it";
+  EXPECT_EQ(status("SSL_CERT_DIR=" + authority.store()), 1) << "nobody has it";
+  EXPECT_EQ(status("SSL_CERT_FILE=" + stranger.certificate()), 77);
+  EXPECT_EQ(status("SSL_CERT_DIR=" + stranger.store()), 77);
+}
+
 TEST_F(TlsCommand, StrangersAreNotBelievedUnlessThatIsAskedFor) {
   for (const char* const verb : {"who", "doctor"}) {
     auto unknown = sublock_with({"REDIS_URL=" + url}, {verb, "c"});

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-// The hiredis transport under the laws of all transports, over a redis-server of this test's own. What is
+// The hiredis transport under the laws of all transports, over a redis-server of this test's own, in the clear and by TLS. What is
 // peculiar to it is in the other hiredis tests of this folder.
 
 #include <laws/line_laws.hpp>
 #include <laws/transport_laws.hpp>
+#include <live/live_world.hpp>
 #include <sublock/transport/hiredis.hpp>
-#include <sublock/transport/openssl.hpp>
-#include <support/authority.hpp>
 #include <support/live_redis.hpp>
 
 namespace sublock::testing {
 namespace {
 
-/// `Access::options(server)` says how the server is reached.
-template <class Access>
-struct LineWorldBy {
+template <class Server>
+struct LineWorldOn {
   using Transport = HiredisTransport;
 
-  std::shared_ptr<Transport> connect() { return Transport::make(Access::options(redis())); }
+  std::shared_ptr<Transport> connect() { return Transport::make(Server::reach(redis())); }
   std::size_t publish(const std::string& channel, const std::string& payload) {
     const std::lock_guard lock(mutex());
     return std::stoul(redis().command({"PUBLISH", channel, payload}));
@@ -50,26 +48,10 @@ struct LineWorldBy {
   }
 };
 
-struct Plainly {
-  static ConnectionOptions options(support::LiveRedis& server) { return {.url = server.url()}; }
-};
-using LineWorld = LineWorldBy<Plainly>;
-
-/// Over TLS, on the same server.
-struct Enciphered {
-  static ConnectionOptions options(support::LiveRedis& server) {
-    static support::Authority authority;
-    static const std::string url = [&] {
-      authority.issue("server", "IP:127.0.0.1");
-      return support::encipher(server, authority, "server");
-    }();
-    return {.url = url, .tls = tls({.ca_file = authority.certificate()})};
-  }
-};
-
-INSTANTIATE_TYPED_TEST_SUITE_P(Hiredis, TransportLaws, LineWorld);
-INSTANTIATE_TYPED_TEST_SUITE_P(Hiredis, LineLaws, LineWorld);
-INSTANTIATE_TYPED_TEST_SUITE_P(HiredisOverTls, LineLaws, LineWorldBy<Enciphered>);
+INSTANTIATE_TYPED_TEST_SUITE_P(Hiredis, TransportLaws, LineWorldOn<PlainServer>);
+INSTANTIATE_TYPED_TEST_SUITE_P(Hiredis, LineLaws, LineWorldOn<PlainServer>);
+INSTANTIATE_TYPED_TEST_SUITE_P(HiredisOverTls, TransportLaws, LineWorldOn<EncipheredServer>);
+INSTANTIATE_TYPED_TEST_SUITE_P(HiredisOverTls, LineLaws, LineWorldOn<EncipheredServer>);
 
 }  // namespace
 }  // namespace sublock::testing

@@ -7,6 +7,8 @@
 #include <lock/timers.hpp>
 #include <sublock/clock/steady.hpp>
 #include <sublock/transport/hiredis.hpp>
+#include <sublock/transport/openssl.hpp>
+#include <support/authority.hpp>
 #include <support/live_redis.hpp>
 
 #include <algorithm>
@@ -24,7 +26,7 @@
 
 namespace sublock::testing {
 
-/// `Server::arguments()` says how its redis-server is started.
+/// `Server::arguments()` says how its redis-server is started, `Server::reach(server)` how it is reached.
 template <class Server>
 class LiveWorldOn {
  public:
@@ -33,7 +35,7 @@ class LiveWorldOn {
   static constexpr bool exact = false;
 
   std::shared_ptr<Transport> connect() { return Transport::make(reach()); }
-  [[nodiscard]] Transport::Options reach() const { return {.url = redis().url()}; }
+  [[nodiscard]] Transport::Options reach() const { return Server::reach(redis()); }
   [[nodiscard]] Clock clock() const { return {}; }
   [[nodiscard]] Timer after(Duration span, std::function<void()> act) { return {span, std::move(act)}; }
 
@@ -121,10 +123,23 @@ class LiveWorldOn {
 /// As Debian has it.
 struct PlainServer {
   static std::vector<std::string> arguments() { return {}; }
+  static ConnectionOptions reach(support::LiveRedis& server) { return {.url = server.url()}; }
+};
+
+/// Over TLS, on a port beside its own.
+struct EncipheredServer : PlainServer {
+  static ConnectionOptions reach(support::LiveRedis& server) {
+    static support::Authority authority;
+    static const std::string url = [&] {
+      authority.issue("server", "IP:127.0.0.1");
+      return support::encipher(server, authority, "server");
+    }();
+    return {.url = url, .tls = tls({.ca_file = authority.certificate()})};
+  }
 };
 
 /// Tells nobody how old it is, and so is spoken to like one before 2.6.12.
-struct SilentServer {
+struct SilentServer : PlainServer {
   static std::vector<std::string> arguments() {
     return {"--rename-command", "HELLO", "", "--rename-command", "INFO", ""};
   }

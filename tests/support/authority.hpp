@@ -10,6 +10,7 @@
 
 #include <support/live_redis.hpp>
 
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -44,6 +45,17 @@ class Authority {
     return folder_ + '/' + name + ".crt";
   }
   [[nodiscard]] std::string key(const std::string& name) const { return folder_ + '/' + name + ".key"; }
+
+  /// A folder as OpenSSL has one for the system, in which a certificate is found by a hash of its subject.
+  [[nodiscard]] std::string store() const {
+    const std::filesystem::path store = folder_ + "/store";
+    std::array<char, 16> name{};
+    std::snprintf(name.data(), name.size(), "%08lx.0", ::X509_subject_name_hash(certificate_.get()));
+    std::filesystem::create_directory(store);
+    std::filesystem::copy_file(certificate(), store / name.data(),
+                               std::filesystem::copy_options::overwrite_existing);
+    return store.string();
+  }
 
   static constexpr long hour = 3600;
 

@@ -19,7 +19,7 @@ namespace {
 std::vector<File> all_files() {
   const std::filesystem::path top = SUBLOCK_SOURCE_DIR;
   std::vector<File> files;
-  for (const char* const folder : {"include", "tests", "benchmarks", "examples"})
+  for (const char* const folder : {"include", "tests", "benchmarks", "examples", "packaging"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(top / folder)) {
       const std::string extension = entry.path().extension();
       if (extension != ".hpp" && extension != ".cpp" && extension != ".h") continue;
@@ -74,6 +74,12 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"include/sublock/session.hpp", "  #  include <boost/hana.hpp>\n"},
         Fault{"include/sublock/session.hpp", "#include <random>\n"},
         Fault{"examples/tour.hpp", "#include <CLI/CLI.hpp>\n"},
+        Fault{"examples/tour.cpp", "#include <sublock/core/holder.hpp>\n"},
+        Fault{"examples/tour.cpp", "#include <sublock/transport/hiredis/dial.hpp>\n"},
+        Fault{"examples/tour.cpp", "#include <sublock/transport/in_memory/world.hpp>\n"},
+        Fault{"packaging/conan/a.cpp", "#include <sublock/core/holder.hpp>\n"},
+        Fault{"packaging/conan/a.cpp", "#include <sublock/transport/openssl.hpp>\n"},
+        Fault{"packaging/conan/a.cpp", "#include <hiredis/hiredis.h>\n"},
         Fault{"examples/sublock/a.hpp", "#include <sublock/core/holder.hpp>\n"},
         Fault{"examples/sublock/a.hpp", "#include <sublock/transport/hiredis/dial.hpp>\n"},
         Fault{"include/sublock/core/a.hpp", "#include <mutex>\n"},

@@ -44,6 +44,7 @@ inline constexpr const char* bench_footer =
     "  1    somebody uses that channel, so that nothing was\n"
     "  64   the words make no sense\n"
     "  69   Redis can't be reached, or stopped answering\n"
+    "  71   the system lacks something, such as memory\n"
     "  76   what answered is no Redis\n"
     "  77   Redis refused the credentials, or a permission is missing";
 

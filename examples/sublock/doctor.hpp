@@ -37,6 +37,7 @@ inline constexpr const char* doctor_footer =
     "  2    there is a problem\n"
     "  64   the words make no sense\n"
     "  69   Redis can't be reached, or stopped answering\n"
+    "  71   the system lacks something, such as memory\n"
     "  76   what answered is no Redis\n"
     "  77   Redis refused the credentials";
 

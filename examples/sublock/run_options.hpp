@@ -49,6 +49,7 @@ inline constexpr const char* run_usage =
 
 inline constexpr const char* run_footer =
     "Exit status: that of the command, 128 plus the signal that ended it, or\n"
+    "  0    held until a signal, where there is no command\n"
     "  1    somebody else has the lock, and the time to wait is over (see -E)\n"
     "  64   the words make no sense\n"
     "  69   Redis can't be reached\n"

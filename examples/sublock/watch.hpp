@@ -40,6 +40,7 @@ inline constexpr const char* watch_footer =
     "  0    ended by q, Ctrl-C or a signal, in a terminal; elsewhere, nobody reads any more\n"
     "  64   the words make no sense\n"
     "  69   Redis can't be reached at the start; later on, that is an event\n"
+    "  71   the system lacks something, such as memory\n"
     "  76   what answered is no Redis\n"
     "  77   Redis refused the credentials, or a permission is missing";
 

@@ -22,6 +22,7 @@ inline constexpr const char* who_footer =
     "  1    nobody has\n"
     "  64   the words make no sense\n"
     "  69   Redis can't be reached\n"
+    "  71   the system lacks something, such as memory\n"
     "  75   somebody on the channel does not answer, so nobody can tell\n"
     "  76   what answered is no Redis\n"
     "  77   Redis refused the credentials, or a permission is missing\n"

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,7 @@ class JournalTransport {
     Line(const std::shared_ptr<JournalTransport>& outer, sublock::core::Listener& listener)
         : outer_(outer), inner_(outer->inner_, listener) {}
 
-    void open() { note("open"), inner_.open(); }
+    void open(std::string_view channel) { note("open"), inner_.open(channel); }
     void close() { inner_.close(); }
     void join(const std::string& channel, const std::string& responses, const std::string& name,
               const sublock::core::action::Rosters& rosters) {

@@ -49,7 +49,7 @@ class Visit {
     question_ = encode(ping);
   }
 
-  static void start(Actions& out) { out.emplace_back(sublock::core::action::Open{}); }
+  void start(Actions& out) const { out.emplace_back(sublock::core::action::Open{response_channel_}); }
 
   void on(const sublock::core::Event& event, Actions& out) {
     namespace event_of = sublock::core::event;

@@ -26,7 +26,7 @@ class Inquiry final : private core::Listener {
         line_(transport_, static_cast<core::Listener&>(*this)),
         clock_(std::move(clock)),
         question_(std::move(question)) {
-    Question::start(actions_);
+    question_.start(actions_);
   }
   Inquiry(const Inquiry&) = delete;
   Inquiry& operator=(const Inquiry&) = delete;

@@ -21,7 +21,7 @@ template <class Line>
 void perform(std::vector<core::Action>& actions, Line& line, const auto&, auto warn) {
   namespace action = core::action;
   const auto verb = boost::hana::overload(
-      [&](const action::Open&) { line.open(); }, [&](const action::Close&) { line.close(); },
+      [&](const action::Open& open) { line.open(open.channel); }, [&](const action::Close&) { line.close(); },
       [&](const action::Join& join) {
         line.join(join.channel, join.response_channel, join.client_name, join.rosters);
       },

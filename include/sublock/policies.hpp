@@ -119,7 +119,7 @@ concept ReaperPolicy = std::copy_constructible<T> && requires(const T& reaper, c
 /// | must                        | answered by              | meaning                                      |
 /// | --------------------------- | ------------------------ | -------------------------------------------- |
 /// | `Line(transport, listener)` |                          | not open yet; the destructor closes, and takes no mutex: the caller holds it |
-/// | `open()`                    | Opened, Lost             | get an ear and a mouth, both usable          |
+/// | `open(channel)`             | Opened, Lost             | get an ear and a mouth, both usable, where that channel lives |
 /// | `close()`                   | nothing, ever            | drop the ear: to a pool if it has left everything, else with its connection |
 /// | `join(channel, response_channel, client_name, rosters)` | Joined, Refused, Lost | R1, in one step, with what `Rosters` asks for |
 /// | `listen(channel)`           | Listening, Refused, Lost | R5: in place of the response channel before; on a line that has not joined, uncounted |
@@ -153,7 +153,7 @@ concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&>
     requires(L& line, const std::string& text, const core::action::Rosters& rosters,
              const std::vector<std::int64_t>& ids, const std::vector<core::action::Note>& notes,
              std::unique_lock<std::mutex>& lock, Duration at_most, std::stop_token stop) {
-  line.open();                     // a line needs `open()`
+  line.open(text);                 // a line needs `open(channel)`
   line.close();                    // a line needs `close()`
   line.join(text, text, text, rosters);  // a line needs `join(channel, response_channel, client_name, rosters)`
   line.listen(text);               // a line needs `listen(channel)`
@@ -186,6 +186,7 @@ concept LineOf = std::constructible_from<L, std::shared_ptr<T>, core::Listener&>
 /// May leave out: a thread of its own. Then a holder answers only while somebody waits on a line of
 /// the same world, as in the in-memory one.
 /// Also `server()`, a string by which errors call what it leads to; without it they say "the server".
+/// And `static void check_channel(channel)`, which throws LockError(usage) for a channel that can't live there.
 // clang-format off
 template <class T>
 concept TransportPolicy = requires(T& transport, const typename T::Options& options) {

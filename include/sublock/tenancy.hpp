@@ -36,6 +36,7 @@ class Tenancy {
         options_(std::move(options)),
         claim_(about(channel_), std::move(given), options_.on_lost) {
     check_options(channel_, options_);
+    if constexpr (requires { Transport::check_channel(channel_); }) Transport::check_channel(channel_);
     identity_ = fresh_identity();
   }
 

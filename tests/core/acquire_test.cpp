@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 TEST(Acquire, AFreeLockTakesOneTrip) {
   Conversation talk;
-  EXPECT_EQ(talk.acquire(), Said{action::Open{}});
+  EXPECT_EQ(talk.acquire(), Said{action::Open{"L"}});
   EXPECT_EQ(talk.phase(), Phase::opening);
   EXPECT_EQ(talk.hears(event::Opened{}), Said{talk.join()});
   EXPECT_EQ(talk.hears(event::Joined{1}), nothing);

@@ -113,16 +113,16 @@ TEST_P(Ending, ByTheCaller) {
 TEST_P(Ending, NotByALoss) {
   if (GetParam().phase == Phase::waiting) {
     EXPECT_EQ(talk.hears(event::Lost{gone}), nothing);
-    EXPECT_EQ(talk.after(375ms), Said{action::Open{}}) << "the next try needs another ear";
+    EXPECT_EQ(talk.after(375ms), Said{action::Open{"L"}}) << "the next try needs another ear";
     return;
   }
   EXPECT_EQ(talk.hears(event::Lost{gone}), nothing);
   EXPECT_EQ(talk.phase(), Phase::waiting);
   if (GetParam().phase == Phase::opening) {
     EXPECT_EQ(talk.after(124ms), nothing) << "a server that can't be reached is not hurried";
-    EXPECT_EQ(talk.after(251ms), Said{action::Open{}});
+    EXPECT_EQ(talk.after(251ms), Said{action::Open{"L"}});
   } else {
-    EXPECT_EQ(talk.after(0ms), Said{action::Open{}})
+    EXPECT_EQ(talk.after(0ms), Said{action::Open{"L"}})
         << "a connection that had gone stale is no reason to wait";
   }
 }
@@ -363,7 +363,7 @@ TEST(Unreachable, IsTriedAgainUntilTheDeadline) {
   talk.hears(event::Lost{gone});
   int tries = 0;
   while (talk.phase() != Phase::idle) {
-    if (talk.after_next_timer() == Said{action::Open{}}) {
+    if (talk.after_next_timer() == Said{action::Open{"L"}}) {
       ++tries;
       talk.hears(event::Lost{gone});
     }
@@ -377,7 +377,7 @@ TEST(Unreachable, ThatNeverAnsweredIsGivenUpAfterAWhile) {
   Conversation talk;
   talk.acquire();
   while (talk.hears(event::Lost{gone}), talk.phase() != Phase::idle) {
-    ASSERT_EQ(talk.after_next_timer(), Said{action::Open{}});
+    ASSERT_EQ(talk.after_next_timer(), Said{action::Open{"L"}});
     ASSERT_LE(talk.elapsed(), 6s);
   }
   EXPECT_GE(talk.elapsed(), 5s);

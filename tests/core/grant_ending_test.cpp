@@ -61,7 +61,7 @@ TEST_F(StandingReady, EndsWithALossAndIsTriedAgain) {
   EXPECT_EQ(talk.hears(event::Lost{gone}), nothing);
   EXPECT_EQ(is_handed_it({'w' + fourth}), nothing) << "and what comes after it is not heard";
   EXPECT_FALSE(talk.participant().holds());
-  EXPECT_EQ(talk.after(0ms), Said{action::Open{}});
+  EXPECT_EQ(talk.after(0ms), Said{action::Open{"L"}});
 }
 
 TEST_F(StandingReady, EndsWhenTheOwnerNamesItNoMore) {

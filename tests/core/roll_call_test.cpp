@@ -33,8 +33,8 @@ class RollCallTest : public testing::Test {
 
 TEST_F(RollCallTest, OpensAndAsksAsOneWhoWaits) {
   Said out;
-  RollCall::start(out);
-  EXPECT_EQ(out, Said{action::Open{}});
+  call.start(out);
+  EXPECT_EQ(out, Said{action::Open{"L"}});
   EXPECT_EQ(hears(event::Opened{}), (Said{action::Ask{"L", "L-answers", question}}));
   EXPECT_FALSE(call.asked());
   hears(event::Pinged{"L-answers", 0, 0});

@@ -291,7 +291,7 @@ TEST_F(Outside, AnEarThatIsLostIsReplacedWhenItIsTime) {
   reached(1, {from(third, HolderMode::exclusive)});
   EXPECT_EQ(talk.hears(event::Lost{gone}), nothing);
   EXPECT_EQ(talk.hears_in_inbox(encode(Hint{HintKind::wake, {}})), nothing);
-  EXPECT_EQ(after_a_while(), Said{action::Open{}});
+  EXPECT_EQ(after_a_while(), Said{action::Open{"L"}});
   EXPECT_EQ(talk.hears(event::Opened{}), Said{talk.join()});
 }
 
@@ -305,7 +305,7 @@ class Polite : public Outside {
     return request;
   }
   void begins(const Request& request = polite()) {
-    EXPECT_EQ(talk.acquire(request), Said{action::Open{}});
+    EXPECT_EQ(talk.acquire(request), Said{action::Open{"L"}});
     EXPECT_EQ(talk.hears(event::Opened{}), nothing);
     EXPECT_EQ(talk.inbox(), inbox_of_second);
     EXPECT_EQ(talk.phase(), Phase::waiting);
@@ -338,7 +338,7 @@ TEST_F(Polite, NoLongerThanTheOthersWhereNobodyAnswers) {
 TEST_F(Polite, OnlyTheFirstTime) {
   begins();
   talk.hears(event::Lost{gone});
-  EXPECT_EQ(after_a_while(), Said{action::Open{}});
+  EXPECT_EQ(after_a_while(), Said{action::Open{"L"}});
   EXPECT_EQ(talk.hears(event::Opened{}), Said{talk.join()});
 }
 

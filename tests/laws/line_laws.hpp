@@ -35,7 +35,7 @@ class LineLaws : public TransportFixture<World> {
 
   /// Opened again, joined again, and told nothing but that since `before` events.
   void is_as_new(Caller<typename World::Transport>& process, std::size_t before) {
-    ASSERT_TRUE(process.template answered<event::Opened>([](auto& line) { line.open(); }));
+    ASSERT_TRUE(process.template answered<event::Opened>([this](auto& line) { line.open(this->channel); }));
     ASSERT_TRUE(this->join(process, "again"));
     auto order = process.order();
     order.erase(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(before));
@@ -104,7 +104,7 @@ TYPED_TEST_P(LineLaws, WhatWasOnItsWayAtCloseIsNeverHeard) {
     line.count(this->channel);
     line.list();
     line.close();
-    line.open();
+    line.open(this->channel);
   });
   ASSERT_TRUE(process->template hears<event::Opened>(2));
   ASSERT_TRUE(this->join(*process, "again"));
@@ -143,7 +143,7 @@ TYPED_TEST_P(LineLaws, ALineThatHasLeftCanCloseAndOpenForEver) {
     EXPECT_EQ(process->template last<event::Joined>().count.value_or(1u), 1u);
     ASSERT_TRUE(this->leave(*process));
     process->say([](auto& line) { line.close(); });
-    ASSERT_TRUE(process->template answered<event::Opened>([](auto& line) { line.open(); }));
+    ASSERT_TRUE(process->template answered<event::Opened>([this](auto& line) { line.open(this->channel); }));
   }
 }
 

@@ -61,7 +61,7 @@ class TransportFixture : public ::testing::Test {
 
   std::unique_ptr<Process> opened(std::shared_ptr<Transport> transport) {
     auto caller = std::make_unique<Process>(std::move(transport));
-    EXPECT_TRUE(caller->template answered<event::Opened>([](auto& line) { line.open(); }));
+    EXPECT_TRUE(caller->template answered<event::Opened>([this](auto& line) { line.open(this->channel); }));
     return caller;
   }
 
@@ -110,7 +110,7 @@ TYPED_TEST_P(TransportLaws, NothingIsToldInsideAVerb) {
   Recorder recorder;
   const std::lock_guard lock(transport->mutex());
   typename TypeParam::Transport::Line line(transport, recorder);
-  line.open();
+  line.open(this->channel);
   EXPECT_TRUE(recorder.order.empty());
 }
 

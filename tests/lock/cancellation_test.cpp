@@ -63,7 +63,7 @@ class CountedTransport::Line final : core::Listener {
   Line(std::shared_ptr<CountedTransport> transport, core::Listener& listener)
       : transport_(std::move(transport)), listener_(listener), line_(transport_->inner, *this) {}
 
-  void open() { count(), line_.open(); }
+  void open(const std::string& channel) { count(), line_.open(channel); }
   void close() { line_.close(); }
   void join(const std::string& channel, const std::string& response_channel, const std::string& name,
             const core::action::Rosters& rosters) {

@@ -171,7 +171,7 @@ struct ArchetypeLine {
   ArchetypeLine(std::shared_ptr<ArchetypeTransport<flaw>>,
                 core::Listener&) requires(flaw != Flaw::no_constructor) {}
 
-  void open() requires(flaw != Flaw::no_open) {}
+  void open(const std::string&) requires(flaw != Flaw::no_open) {}
   void close() requires(flaw != Flaw::no_close) {}
   void join(const std::string&, const std::string&,
             const std::string&) requires(flaw == Flaw::join_without_rosters) {}

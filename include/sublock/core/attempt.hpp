@@ -151,7 +151,7 @@ class Attempt {
   void start_try(Actions& out) {
     if (open_) return join(out);
     phase_ = Phase::opening;
-    out.emplace_back(action::Open{});
+    out.emplace_back(action::Open{identity_.channel});
   }
 
   void join(Actions& out) {

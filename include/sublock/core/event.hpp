@@ -146,8 +146,11 @@ struct Note {
   friend bool operator==(const Note&, const Note&) = default;
 };
 
-/// Get an ear and a mouth. Answered by Opened or Lost.
+/// Get an ear and a mouth, at the server where `channel` lives; empty where there is but one. Answered by Opened
+/// or Lost.
 struct Open {
+  std::string channel = {};
+
   friend bool operator==(const Open&, const Open&) = default;
 };
 

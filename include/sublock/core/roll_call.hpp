@@ -24,7 +24,7 @@ class RollCall {
         response_channel_(std::move(response_channel)),
         asker_(std::move(asker)) {}
 
-  static void start(Actions& out) { out.emplace_back(action::Open{}); }
+  void start(Actions& out) const { out.emplace_back(action::Open{channel_}); }
 
   void on(const Event& event, Actions& out) {
     if (std::holds_alternative<event::Opened>(event)) {

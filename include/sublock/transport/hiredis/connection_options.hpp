@@ -31,7 +31,8 @@ struct ConnectionOptions {
   /// `redis://[user[:password]@]host[:port][/database]`, the same with `rediss://` for TLS, or
   /// `unix:///path[?db=database]`; percent signs escape, IPv6 addresses stand in brackets. Or
   /// `redis+sentinel://[user[:password]@]host[:port],host[:port],…/name[/database]`, the primary of that name as
-  /// its sentinels know it, and `rediss+sentinel://`. The default is this machine, port 6379.
+  /// its sentinels know it, and `rediss+sentinel://`; or `redis+cluster://[user[:password]@]host[:port],…`, some nodes
+  /// of a cluster, and `rediss+cluster://`. The default is this machine, port 6379.
   std::string url = "redis://127.0.0.1:6379";
   /// The ACL user; overrides the URL's. Empty, the default: the URL's, or the server's default user.
   std::string user = {};
@@ -53,6 +54,9 @@ struct ConnectionOptions {
   core::Duration keepalive = std::chrono::seconds(15);
   /// How many subscriber connections are kept for the next lock when they are done. The default is 8.
   std::size_t idle_ears_max = 8;
+  /// How often each node of a cluster that is in use is asked how it sees the cluster; one that sees it down, or
+  /// doesn't say within twice that time, counts as lost with all locks there. More than zero. The default is 500 ms.
+  core::Duration cluster_check_interval = std::chrono::milliseconds(500);
   /// How to encipher, for `rediss://` and for nothing else: `sublock::tls()` of <sublock/transport/openssl.hpp>.
   /// None by default.
   std::shared_ptr<const hiredis::Cipher> tls = {};
@@ -75,10 +79,11 @@ struct Host {
 
 /// Where a URL points and as whom to log in.
 struct Endpoint {
-  std::string host;  ///< empty for a Unix socket, and for sentinels
+  std::string host;  ///< empty for a Unix socket, for sentinels and for a cluster
   std::uint16_t port = 6379;
   std::vector<Host> sentinels;  ///< who know where the primary is
   std::string primary;          ///< as they call it
+  std::vector<Host> seeds;      ///< some nodes of a cluster
   std::string path;             ///< of a Unix socket
   std::string user;
   std::optional<std::string> password;
@@ -87,6 +92,7 @@ struct Endpoint {
   /// For error texts: "127.0.0.1:6379", "unix:/run/redis.sock" or "mymaster (by its sentinels)".
   [[nodiscard]] std::string shown() const {
     if (!sentinels.empty()) return primary + " (by its sentinels)";
+    if (!seeds.empty()) return seeds.front().shown() + " (and the nodes of its cluster)";
     return host.empty() ? "unix:" + path : Host{host, port}.shown();
   }
 };
@@ -96,7 +102,8 @@ namespace url {
 [[noreturn]] inline void refuse(const std::string& why) {
   throw LockError({Errc::usage, "the connection URL " + why +
                                     "; write redis://[user[:password]@]host[:port][/database], the same with "
-                                    "rediss://, redis+sentinel://host[:port],.../name[/database], or "
+                                    "rediss://, redis+sentinel://host[:port],.../name[/database], "
+                                    "redis+cluster://host[:port],..., or "
                                     "unix:///path[?db=database]"});
 }
 
@@ -207,6 +214,16 @@ inline void read_redis(std::string_view rest, Endpoint& endpoint) {
   endpoint.port = host.port;
 }
 
+inline std::vector<Host> hosts(std::string_view list, std::uint16_t default_port) {
+  std::vector<Host> found;
+  for (;;) {
+    const auto comma = list.find(',');
+    found.push_back(host_and_port(list.substr(0, comma), default_port));
+    if (comma == std::string_view::npos) return found;
+    list.remove_prefix(comma + 1);
+  }
+}
+
 inline void read_sentinels(std::string_view rest, Endpoint& endpoint) {
   constexpr std::uint16_t sentinel_port = 26379;
   if (rest.find_first_of("?#") != std::string_view::npos) refuse("has a query or a fragment");
@@ -217,12 +234,15 @@ inline void read_sentinels(std::string_view rest, Endpoint& endpoint) {
   if (has_blank_or_control(endpoint.primary)) refuse("has a blank or control byte in the primary's name");
   if (!digits.empty()) endpoint.database = database(digits);
   read_login(authority, endpoint);
-  for (;;) {
-    const auto comma = authority.find(',');
-    endpoint.sentinels.push_back(host_and_port(authority.substr(0, comma), sentinel_port));
-    if (comma == std::string_view::npos) return;
-    authority.remove_prefix(comma + 1);
-  }
+  endpoint.sentinels = hosts(authority, sentinel_port);
+}
+
+inline void read_cluster(std::string_view rest, Endpoint& endpoint) {
+  if (rest.find_first_of("?#") != std::string_view::npos) refuse("has a query or a fragment");
+  auto [authority, digits] = cut(rest);
+  if (!digits.empty() && database(digits) != 0) refuse("names a database, and a cluster has none but 0");
+  read_login(authority, endpoint);
+  endpoint.seeds = hosts(authority, endpoint.port);
 }
 
 inline void read_unix(std::string_view rest, Endpoint& endpoint) {
@@ -249,6 +269,8 @@ inline void read_unix(std::string_view rest, Endpoint& endpoint) {
   check(options.health_check_interval >= core::Duration::zero(),
         "health_check_interval must not be negative");
   check(options.health_check_timeout > core::Duration::zero(), "health_check_timeout must be more than zero");
+  check(options.cluster_check_interval > core::Duration::zero(),
+        "cluster_check_interval must be more than zero");
   check(options.keepalive >= core::Duration::zero(), "keepalive must not be negative");
 
   Endpoint endpoint;
@@ -262,15 +284,20 @@ inline void read_unix(std::string_view rest, Endpoint& endpoint) {
   const std::string_view behind = text.substr(std::min(text.size(), std::size_t{secure ? 6U : 5U}));
   constexpr std::string_view plain = "://";
   constexpr std::string_view by_sentinels = "+sentinel://";
+  constexpr std::string_view by_seeds = "+cluster://";
   const bool is_redis = text.starts_with("redis");
   if (is_redis && behind.starts_with(plain)) {
     url::read_redis(behind.substr(plain.size()), endpoint);
   } else if (is_redis && behind.starts_with(by_sentinels)) {
     url::read_sentinels(behind.substr(by_sentinels.size()), endpoint);
+  } else if (is_redis && behind.starts_with(by_seeds)) {
+    url::read_cluster(behind.substr(by_seeds.size()), endpoint);
   } else if (text.starts_with("unix://")) {
     url::read_unix(text.substr(7), endpoint);
   } else {
-    url::refuse("starts with none of redis://, rediss://, redis+sentinel://, rediss+sentinel:// and unix://");
+    url::refuse(
+        "starts with none of redis://, rediss:// and unix://, nor with redis or rediss and +sentinel:// or "
+        "+cluster://");
   }
   if (!options.user.empty()) endpoint.user = options.user;
   if (!options.password.empty()) endpoint.password = options.password;

@@ -5,6 +5,7 @@
 // here waits.
 
 #include <sublock/transport/hiredis/connection_options.hpp>
+#include <sublock/transport/hiredis/dialect.hpp>
 #include <sublock/transport/hiredis/fork_guard.hpp>
 
 #include <netdb.h>
@@ -26,10 +27,13 @@ namespace sublock::hiredis {
 
 /// What every link of one transport shares.
 struct Settings {
-  explicit Settings(const ConnectionOptions& chosen)
-      : options(chosen), endpoint(endpoint_of(chosen)), where(endpoint.shown()) {}
+  explicit Settings(const ConnectionOptions& chosen) : Settings(chosen, endpoint_of(chosen), whole_server) {}
+
+  Settings(const ConnectionOptions& chosen, Endpoint its_endpoint, const Dialect& its_dialect)
+      : options(chosen), dialect(its_dialect), endpoint(std::move(its_endpoint)), where(endpoint.shown()) {}
 
   ConnectionOptions options;
+  const Dialect& dialect;
   Endpoint endpoint;
   std::string where;  ///< the endpoint, as error texts name it
 };

@@ -54,7 +54,7 @@ class Ear final : public Link {
     if (!ready() || subscribed_ || !std::ranges::all_of(awaited_, passes)) return;
     if (!private_channel_ && !hears_besides_) return;
     std::string bytes;
-    append(bytes, {"UNSUBSCRIBE"});
+    append(bytes, {words().unsubscribe});
     await(What::retired);
     private_channel_.reset();
     hears_besides_ = false;
@@ -64,7 +64,7 @@ class Ear final : public Link {
   void join(std::string_view channel, std::string_view response_channel, std::string_view client_name,
             const core::action::Rosters& rosters) {
     if (join_) return;
-    join_ = std::make_unique<Join>(channel, response_channel, client_name, rosters);
+    join_ = std::make_unique<Join>(words(), channel, response_channel, client_name, rosters);
     try_join(private_channel_.has_value());
     subscribed_ = true;
     private_channel_ = std::string(response_channel);
@@ -72,11 +72,11 @@ class Ear final : public Link {
 
   void listen(std::string_view channel) {
     std::string bytes;
-    append(bytes, {"SUBSCRIBE", channel});
+    append(bytes, {words().subscribe, channel});
     await(What::listen);
     to_listen_to_.emplace_back(channel);
     if (private_channel_ && *private_channel_ != channel) {
-      append(bytes, {"UNSUBSCRIBE", *private_channel_});
+      append(bytes, {words().unsubscribe, *private_channel_});
       await(What::unsubscribed);
     }
     private_channel_ = std::string(channel);
@@ -86,7 +86,7 @@ class Ear final : public Link {
   /// One more channel, until it retires. Nobody is told whether it may.
   void listen_besides(std::string_view channel) {
     std::string bytes;
-    append(bytes, {"SUBSCRIBE", channel});
+    append(bytes, {words().subscribe, channel});
     await(What::listen_besides);
     hears_besides_ = true;
     send(std::move(bytes));
@@ -94,11 +94,16 @@ class Ear final : public Link {
 
   /// In one transaction, for once it hears something, this connection may not publish any more.
   void ask(std::string_view channel, std::string_view response_channel, std::string_view payload) {
+    if (words().sharded) {
+      return delivery_.later(
+          *line_, core::event::Refused{core::Verb::ask,
+                                       {Errc::protocol, "a shard takes no subscription in a transaction"}});
+    }
     std::string bytes;
     append(bytes, {"MULTI"});
-    append(bytes, {"SUBSCRIBE", response_channel});
-    append(bytes, {"PUBSUB", "NUMSUB", channel});
-    append(bytes, {"PUBLISH", channel, payload});
+    append(bytes, {words().subscribe, response_channel});
+    append(bytes, {"PUBSUB", words().count, channel});
+    append(bytes, {words().publish, channel, payload});
     append(bytes, {"EXEC"});
     for (const What next : {What::queued, What::queued, What::queued, What::queued, What::asked}) await(next);
     private_channel_ = std::string(response_channel);
@@ -128,6 +133,16 @@ class Ear final : public Link {
   };
   static constexpr std::size_t early_max = 1024;
 
+  [[nodiscard]] const Dialect& words() const noexcept { return settings_.dialect; }
+
+  /// A slot that moves takes its subscriptions along: the server unsubscribes us, unasked.
+  [[nodiscard]] bool has_lost_its_slot(const redisReply& reply) const {
+    if (is_error(reply)) return is_elsewhere(text_of(reply));
+    if (!is_push(reply, 3, words().unsubscribed)) return false;
+    const What next = awaited_.empty() ? What::pong : awaited_.front();
+    return next != What::unsubscribed && next != What::unsubscribed_all && next != What::retired;
+  }
+
   static bool passes(What awaited) { return awaited == What::pong || awaited == What::retired; }
   [[nodiscard]] bool retires() const { return std::ranges::find(awaited_, What::retired) != awaited_.end(); }
 
@@ -136,20 +151,20 @@ class Ear final : public Link {
   void try_join(bool unsubscribe_first) {
     std::string bytes;
     if (unsubscribe_first) {
-      append(bytes, {"UNSUBSCRIBE"});
+      append(bytes, {words().unsubscribe});
       await(What::unsubscribed_all);
     }
-    join_->begin(bytes, !vouched_, traits_.refuses_subscribe_in_multi, transacts());
+    join_->begin(bytes, !vouched_, words().sharded || traits_.refuses_subscribe_in_multi, transacts());
     for (std::size_t left = join_->steps(); left > 0; --left) await(What::join);
     send(std::move(bytes));
   }
 
   void forget_everything(What then, const std::vector<core::action::Note>& notes = {}) {
     std::string bytes;
-    append(bytes, {"UNSUBSCRIBE"});
+    append(bytes, {words().unsubscribe});
     await(What::unsubscribed_all);
     for (const core::action::Note& note : notes) {
-      append(bytes, {"PUBLISH", note.channel, note.payload});
+      append(bytes, {words().publish, note.channel, note.payload});
       await(What::noted);
     }
     append(bytes, {"CLIENT", "SETNAME", ""});
@@ -179,8 +194,11 @@ class Ear final : public Link {
   [[nodiscard]] bool awaits_nothing() const override { return clean(); }
 
   void on_reply(const redisReply& reply, core::Instant) override {
-    if (is_push(reply, 3, "message")) {
+    if (is_push(reply, 3, words().message)) {
       return hear(text_of(*reply.element[1]), text_of(*reply.element[2]));
+    }
+    if (words().sharded && has_lost_its_slot(reply)) {
+      return fail({Errc::connect, "Redis at " + where() + " does not serve the channel's slot any more"});
     }
     if (awaited_.empty()) return fail_protocol("sent a reply that nobody asked for");
     if (!take(reply)) fail_protocol("answered with something that no Redis would");
@@ -201,7 +219,8 @@ class Ear final : public Link {
   [[nodiscard]] bool take(const redisReply& reply) {
     const What awaited = awaited_.front();
     if (awaited == What::unsubscribed_all || awaited == What::retired) {
-      if (!is_push(reply, 3, "unsubscribe") || reply.element[2]->type != REDIS_REPLY_INTEGER) return false;
+      if (!is_push(reply, 3, words().unsubscribed) || reply.element[2]->type != REDIS_REPLY_INTEGER)
+        return false;
       if (reply.element[2]->integer == 0) awaited_.erase(awaited_.begin());  // one for each channel
       return true;
     }
@@ -212,8 +231,8 @@ class Ear final : public Link {
       case What::queued: return true;  // where it was not, EXEC says so
       case What::asked: return take_asked(reply);
       case What::noted: return is_error(reply) || reply.type == REDIS_REPLY_INTEGER;
-      case What::listen_besides: return is_error(reply) || is_push(reply, 3, "subscribe");
-      case What::unsubscribed: return is_push(reply, 3, "unsubscribe");
+      case What::listen_besides: return is_error(reply) || is_push(reply, 3, words().subscribed);
+      case What::unsubscribed: return is_push(reply, 3, words().unsubscribed);
       case What::left:
       case What::undone: return take_forgotten(awaited, reply);
       case What::pong: return is_error(reply) || is_status(reply, "PONG") || is_push(reply, 2, "pong");
@@ -266,10 +285,11 @@ class Ear final : public Link {
     if (is_error(reply)) {
       if (private_channel_ == channel) private_channel_.reset();
       const std::string pattern = pattern_of(channel);
-      tell(core::event::Refused{core::Verb::listen, refusal(where(), "SUBSCRIBE", text_of(reply), pattern)});
+      tell(core::event::Refused{core::Verb::listen,
+                                refusal(where(), words().subscribe, text_of(reply), pattern)});
       return true;
     }
-    if (!is_push(reply, 3, "subscribe") || text_of(*reply.element[1]) != channel) return false;
+    if (!is_push(reply, 3, words().subscribed) || text_of(*reply.element[1]) != channel) return false;
     tell(core::event::Listening{channel});
     return true;
   }
@@ -284,7 +304,7 @@ class Ear final : public Link {
     const redisReply& subscribed = *reply.element[0];
     const long long count = subscribers_in(*reply.element[1]);
     const redisReply& receivers = *reply.element[2];
-    if (!is_push(subscribed, 3, "subscribe") || count < 0) return false;
+    if (!is_push(subscribed, 3, words().subscribed) || count < 0) return false;
     if (receivers.type != REDIS_REPLY_INTEGER || receivers.integer < 0) return false;
     tell(core::event::Pinged{std::string(text_of(*subscribed.element[1])), static_cast<std::size_t>(count),
                              static_cast<std::size_t>(receivers.integer)});

@@ -24,7 +24,10 @@ class Greeting {
   Greeting() = default;
   /// Of a connection that is to hear, or to speak.
   Greeting(const Settings& settings, bool hears)
-      : where_(settings.where), by_hearsay_(!settings.endpoint.sentinels.empty()), hears_(hears) {
+      : where_(settings.where),
+        by_hearsay_(!settings.endpoint.sentinels.empty() || settings.dialect.sharded),
+        in_cluster_(settings.dialect.sharded),
+        hears_(hears) {
     const Endpoint& endpoint = settings.endpoint;
     if (endpoint.password && endpoint.user.empty()) {
       append(bytes_, {"AUTH", *endpoint.password});
@@ -35,7 +38,10 @@ class Greeting {
     }
     append(bytes_, {"HELLO", "2"});
     steps_.push_back("HELLO");
-    if (hears) {
+    if (in_cluster_) {
+      append(bytes_, {"CLUSTER", "INFO"});
+      steps_.push_back("CLUSTER INFO");
+    } else if (hears) {
       for (const std::string_view word : {"MULTI", "EXEC"}) {
         append(bytes_, {word});
         steps_.push_back(word);
@@ -60,6 +66,7 @@ class Greeting {
   [[nodiscard]] std::optional<Failure> take(const redisReply& reply) {
     const std::string_view step = steps_.front();
     steps_.pop_front();
+    if (step == "CLUSTER INFO") return take_cluster_info(reply);
     if (is_error(reply)) {
       const std::string_view error = text_of(reply);
       // A server before 6.0 doesn't know HELLO: it is asked by INFO. A user may lack both: then its role stays
@@ -122,8 +129,8 @@ class Greeting {
       if (field == "role" && (value == "replica" || value == "slave")) {
         return wrong_role("a replica", "connect to its primary");
       }
-      if (field == "mode" && value == "cluster") {
-        return wrong_role("a cluster node", "use a server outside a cluster");
+      if (field == "mode" && value == "cluster" && !in_cluster_) {
+        return wrong_role("a cluster node", "use sublock::RedisClusterLock, or a server outside a cluster");
       }
       if (field == "mode" && value == "sentinel") {
         return wrong_role("a sentinel", "connect to the primary that it watches");
@@ -132,9 +139,16 @@ class Greeting {
     return {};
   }
 
+  [[nodiscard]] std::optional<Failure> take_cluster_info(const redisReply& reply) const {
+    if (is_error(reply)) return refusal(where_, "CLUSTER INFO", text_of(reply));
+    const std::string trouble = trouble_of_cluster(reply);
+    if (trouble.empty()) return {};
+    return Failure{Errc::connect, "Redis at " + where_ + ' ' + trouble};
+  }
+
   [[nodiscard]] Failure wrong_role(const std::string& role, const std::string& advice) const {
     if (by_hearsay_)
-      return {Errc::connect, "Redis " + where_ + " is " + role + " just now, while they agree on another"};
+      return {Errc::connect, "Redis " + where_ + " is " + role + " just now, while others agree on another"};
     return {Errc::usage, "Redis at " + where_ + " is " + role +
                              ", which counts its own subscribers only, so that two owners could happen; " +
                              advice};
@@ -147,6 +161,7 @@ class Greeting {
   std::string where_;
   std::string bytes_;
   bool by_hearsay_ = false;  // sentinels have sent us there, and may be behind the times
+  bool in_cluster_ = false;
   bool hears_ = false;
   bool is_old_ = false;
   bool transacts_ = true;

@@ -1,113 +1,76 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The switchboard of one transport object: its lines, their ears, the mouth they share, and the turns in
-// which all of them are looked after. It starts no thread and never blocks.
+// The switchboard of one transport object: the turns in which its lines, their ears and the mouths they share are
+// looked after, whatever servers they lead to. It starts no thread and never blocks.
 
-#include <sublock/clock/steady.hpp>
 #include <sublock/core/event.hpp>
-#include <sublock/transport/hiredis/address.hpp>
 #include <sublock/transport/hiredis/delivery.hpp>
-#include <sublock/transport/hiredis/ear.hpp>
-#include <sublock/transport/hiredis/mouth.hpp>
+#include <sublock/transport/hiredis/link.hpp>
 #include <sublock/transport/hiredis/poller.hpp>
 #include <sublock/transport/hiredis/pulse.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_set>
-#include <utility>
-#include <variant>
 #include <vector>
 
 namespace sublock::hiredis {
 
-/// Everything here needs `mutex`, but for the constructor and the destructor.
-class Hub final : private Ear::Owner, private Mouth::Owner {
+/// Which server a line is led to is decided by those who derive from this. Everything here needs `mutex`, but for
+/// the constructor and the destructor.
+class Hub {
  public:
-  explicit Hub(const ConnectionOptions& options)
-      : settings(options),
-        delivery(poller),
-        mouth(std::make_shared<Mouth>(poller, settings, spare_reader_, delivery,
-                                      static_cast<Mouth::Owner&>(*this))),
-        addresses_(numeric_addresses(settings.endpoint)),
-        numeric_(!addresses_.empty()),
-        must_ask_(!numeric_) {}
-
+  Hub() : delivery(poller) {}
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
+  virtual ~Hub() = default;
 
-  /// Gets `line` an ear, from the pool or a new one, once there is an address.
-  void open(LineState& line) {
-    if (line.open || line.lost) return;
+  /// As errors call what it leads to: "Redis at 127.0.0.1:6379".
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  /// Leads the line to the server where `channel` lives, at once or once somebody has asked where that is.
+  virtual void open(LineState& line, std::string_view channel) = 0;
+  /// Drops what the line has; nothing is told any more.
+  virtual void close(LineState& line) = 0;
+
+  /// What to do with an answer, with the mutex.
+  using Conclusion = std::function<void()>;
+  /// What to ask, without the mutex, for it may block.
+  using Errand = std::function<Conclusion()>;
+  /// This line can't go on before somebody has asked where its server is.
+  [[nodiscard]] virtual bool needs_errand(const LineState& line) const = 0;
+  [[nodiscard]] virtual Errand errand() = 0;
+  /// One caller asks for all; the others need not block for it.
+  [[nodiscard]] bool errand_is_free() const noexcept { return !running_errand_; }
+  void set_running_errand(bool running) noexcept { running_errand_ = running; }
+
+  /// A connection has failed, or a server is not what it was: where lines lead may have changed.
+  virtual void on_trouble() {}
+
+  /// From now on the line is looked after.
+  void admit(LineState& line) {
     line.open = true;
     lines_.insert(&line);
-    if (const std::string why = poller.start(); !why.empty()) {
-      return lose(line, {Errc::connect, "can't connect to Redis at " + settings.where + ": " + why});
-    }
-    const bool doubtful =
-        has_failed_ && !settings.endpoint.sentinels.empty();  // there may be another primary
-    const bool found = !line.deaf && !doubtful && seat_idle_ear(line);
-    const bool has_all = found || (line.deaf && mouth->ready());
-    if (!has_all && has_failed_ && !numeric_) must_ask_ = true;  // the host may have moved
-    connect_line(line);
   }
-
-  /// Gets a desk an ear for `channels`. Told is only how it goes with the first.
-  void hear(LineState& line, std::vector<std::string> channels) {
-    if (!line.open || line.ear) return;
-    line.to_hear = std::move(channels);
-    if (seat_idle_ear(line)) return tune(line);
-    connect_ear(line, SteadyClock().now());
-  }
-
-  /// A desk needs it no more.
-  void deafen(LineState& line) {
+  /// No more: what was on its way to it is stale.
+  void dismiss(LineState& line) {
+    line.open = line.announced = line.usable = line.lost = false;
     line.to_hear.clear();
-    if (line.ear) retire(unseat(line));
+    line.reminder = core::Instant::max();
+    ++line.epoch;
+    lines_.erase(&line);
   }
-
-  /// Drops the ear of `line`; nothing is told any more.
-  void close(LineState& line) {
-    if (!line.open && !line.lost) return;
-    deafen(line);
-    forget(line);
-    line.lost = false;
-    if (lines_.empty() && mouth->closed()) mouth->forget();
-  }
-
-  [[nodiscard]] bool needs_addresses(const LineState& line) const {
-    return line.open && !line.ear && must_ask_ && (line.deaf ? !mouth->ready() : !line.usable);
-  }
-  /// One caller asks for all; the others need not block for it.
-  [[nodiscard]] bool resolver_is_free() const noexcept { return !resolving_; }
-  void set_resolving(bool resolving) noexcept { resolving_ = resolving; }
-  /// The resolver's answer, for all lines that wait for it.
-  void take_addresses(std::variant<Addresses, Failure> answer) {
-    if (auto* found = std::get_if<Addresses>(&answer)) {
-      const bool has_moved = !settings.endpoint.sentinels.empty() && !addresses_.empty() &&
-                             !std::ranges::is_permutation(*found, addresses_);
-      addresses_ = std::move(*found);
-      must_ask_ = has_failed_ = false;
-      if (has_moved) break_with_the_old();
-    } else {
-      must_ask_ = addresses_.empty();  // else not before the next failure
-    }
-    const auto lines = lines_;
-    for (LineState* line : lines) {
-      if (!line->open || line->ear || line->usable) continue;
-      if (const auto* failure = std::get_if<Failure>(&answer)) {
-        lose(*line, *failure);
-      } else {
-        connect_line(*line);
-      }
-    }
-    if (mouth_wanted()) mouth->want(SteadyClock().now());
+  /// The line, which has no ear, can't be had, or is no more.
+  void lose(LineState& line, const Failure& failure) {
+    dismiss(line);
+    line.lost = true;
+    delivery.later(line, core::event::Lost{failure});
   }
 
   /// Tells what is due to be told, sends what is due to be sent. Ends every turn, of whichever thread.
@@ -145,10 +108,10 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     links.reserve(poller.links().size());
     for (const auto& entry : poller.links()) links.push_back(entry.second->shared_from_this());
     for (const auto& link : links) link->tick(now);
-    mouth->retry(now);
+    core::Instant next = tick_servers(now);
     remind_lines(now);
     poller.set_busy(false);
-    core::Instant next = std::min(poller.next_tick(), mouth->retry_at());
+    next = std::min(next, poller.next_tick());
     for (const LineState* line : lines_) next = std::min(next, line->reminder);
     for (const auto& entry : poller.links()) next = std::min(next, entry.second->due());
     poller.set_next_tick(next);
@@ -181,76 +144,21 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     for (LineState* line : lines_) delivery.later(*line, core::event::Doubted{why});
   }
 
-  /// The line can't be had, or is no more.
-  void lose(LineState& line, const Failure& failure) {
-    if (line.ear) unseat(line)->close();
-    forget(line);
-    line.lost = true;
-    delivery.later(line, core::event::Lost{failure});
-  }
-
   std::mutex mutex;
   Pulse pulse;
   std::atomic<bool> stopping = false;  // asks the keeper to end; needs no mutex
   SpareWakes spare_wakes;
-  const Settings settings;
+  SpareReader spare_reader;
   Poller poller;
   Delivery delivery;
-  const std::shared_ptr<Mouth> mouth;
+
+ protected:
+  /// What time brings about at the servers, links apart. Returns when there is more of that.
+  virtual core::Instant tick_servers(core::Instant now) = 0;
+
+  [[nodiscard]] const std::unordered_set<LineState*>& lines() const noexcept { return lines_; }
 
  private:
-  void connect_line(LineState& line) {
-    if (!line.ear && must_ask_ && !(line.deaf && mouth->ready())) {
-      return;  // until somebody who waits has asked the resolver
-    }
-    const core::Instant now = SteadyClock().now();
-    mouth->want(now);
-    if (!line.open) return;
-    if (!line.ear && !line.deaf) connect_ear(line, now);
-    announce(line);
-  }
-
-  /// There is another primary, so what still goes to the one before it is worth nothing.
-  void break_with_the_old() {
-    for (const auto& ear : std::exchange(idle_ears_, {})) ear->close();
-    const Failure failure{Errc::connect, "Redis " + settings.where + " has another primary now"};
-    const auto lines = lines_;
-    for (LineState* line : lines)
-      if (line->ear) lose_ear(*line, failure);
-    mouth->break_off(failure);
-  }
-
-  [[nodiscard]] bool seat_idle_ear(LineState& line) {
-    if (idle_ears_.empty()) return false;
-    seat(line, std::move(idle_ears_.back()));
-    idle_ears_.pop_back();
-    return true;
-  }
-
-  void connect_ear(LineState& line, core::Instant now) {
-    auto ear = std::make_shared<Ear>(poller, settings, spare_reader_, delivery, traits_,
-                                     static_cast<Ear::Owner&>(*this));
-    seat(line, ear);
-    ear->connect(addresses_, now);
-  }
-
-  /// Tells the ear of a desk what to hear.
-  static void tune(LineState& line) {
-    bool first = true;
-    for (const std::string& channel : std::exchange(line.to_hear, {})) {
-      std::exchange(first, false) ? line.ear->listen(channel) : line.ear->listen_besides(channel);
-    }
-  }
-
-  void retire(const std::shared_ptr<Ear>& ear) {
-    ear->retire();
-    if (ear->clean() && idle_ears_.size() < settings.options.idle_ears_max) {
-      idle_ears_.push_back(ear);
-    } else {
-      ear->close();
-    }
-  }
-
   void remind_lines(core::Instant now) {
     for (LineState* line : lines_) {
       if (line->reminder > now) continue;
@@ -259,81 +167,8 @@ class Hub final : private Ear::Owner, private Mouth::Owner {
     }
   }
 
-  void seat(LineState& line, std::shared_ptr<Ear> ear) {
-    ear->set_line(&line);
-    line.ear = std::move(ear);
-  }
-
-  static std::shared_ptr<Ear> unseat(LineState& line) {
-    line.ear->set_line(nullptr);
-    return std::exchange(line.ear, nullptr);
-  }
-
-  /// No pool may have it: a desk does without, all others are lost.
-  void lose_ear(LineState& line, const Failure& failure) {
-    if (!line.deaf) return lose(line, failure);
-    unseat(line)->close();
-    line.to_hear.clear();
-    delivery.later(line, core::event::Refused{core::Verb::listen, failure});
-  }
-
-  void forget(LineState& line) {
-    line.open = line.announced = line.usable = false;
-    line.to_hear.clear();
-    line.reminder = core::Instant::max();
-    ++line.epoch;
-    lines_.erase(&line);
-  }
-
-  void announce(LineState& line) {
-    const bool hears = line.deaf || (line.ear && line.ear->ready());
-    if (!line.open || line.announced || !hears || !mouth->ready()) return;
-    line.announced = true;
-    // Waking the keeper for a pooled ear would cost more than all the rest of taking a free lock.
-    delivery.with_next_turn(line, core::event::Opened{});
-  }
-
-  void on_ear_ready(Ear& ear) override {
-    LineState* const line = ear.line();
-    if (!line) return;
-    announce(*line);
-    if (!line->to_hear.empty()) tune(*line);
-  }
-  void on_mouth_ready() override {
-    for (LineState* line : lines_) announce(*line);
-  }
-
-  void on_ear_broken(Ear& ear, const Failure& failure) override {
-    if (failure.code == Errc::connect) has_failed_ = true;
-    if (LineState* const line = ear.line()) return lose_ear(*line, failure);
-    std::erase_if(idle_ears_, [&](const auto& idle) { return idle.get() == &ear; });
-  }
-
-  void on_mouth_unavailable(const Failure& failure) override {
-    if (failure.code == Errc::connect) has_failed_ = true;
-    const auto lines = lines_;
-    for (LineState* line : lines) {
-      if ((line->ear || line->deaf) && !line->announced) {
-        lose(*line, failure);
-      } else if (line->deaf && !numeric_) {
-        must_ask_ = true;  // the host may have moved, and this line lives by the mouth alone
-        for (Sleeper* sleeper : line->sleepers) sleeper->wake();
-      }
-    }
-  }
-
-  [[nodiscard]] bool mouth_wanted() const override { return !lines_.empty(); }
-  [[nodiscard]] const Addresses& addresses() const override { return addresses_; }
-
-  std::unordered_set<LineState*> lines_;         // the open ones
-  std::vector<std::shared_ptr<Ear>> idle_ears_;  // all clean, the warmest last
-  SpareReader spare_reader_;
-  ServerTraits traits_;
-  Addresses addresses_;  // the last that were known: the mouth goes on with them
-  const bool numeric_;   // the URL gives an address, so that no resolver is needed
-  bool must_ask_;        // before the next ear is connected
-  bool resolving_ = false;
-  bool has_failed_ = false;  // a connection, since the addresses were asked for
+  std::unordered_set<LineState*> lines_;  // the open ones
+  bool running_errand_ = false;
 };
 
 }  // namespace sublock::hiredis

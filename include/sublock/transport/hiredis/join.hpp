@@ -6,6 +6,7 @@
 
 #include <sublock/core/event.hpp>
 #include <sublock/error.hpp>
+#include <sublock/transport/hiredis/dialect.hpp>
 #include <sublock/transport/hiredis/reply.hpp>
 
 #include <cstddef>
@@ -40,9 +41,10 @@ class Join {
     nonsense,       ///< no Redis answers like that
   };
 
-  Join(std::string_view channel, std::string_view response_channel, std::string_view client_name,
-       core::action::Rosters rosters)
-      : channel_(channel),
+  Join(const Dialect& dialect, std::string_view channel, std::string_view response_channel,
+       std::string_view client_name, core::action::Rosters rosters)
+      : dialect_(dialect),
+        channel_(channel),
         response_channel_(response_channel),
         client_name_(client_name),
         rosters_(std::move(rosters)) {}
@@ -61,17 +63,17 @@ class Join {
     executed_ = plainly;
     joined_ = {};
     if (!plainly) add(bytes, Step::multi, {"MULTI"});
-    if (vouch) add(bytes, Step::publish, {"PUBLISH", response_channel_, ""});
+    if (vouch) add(bytes, Step::publish, {dialect_.publish, response_channel_, ""});
     add(bytes, Step::name, {"CLIENT", "SETNAME", client_name_});
     // One command for each: two channels in one command would break the nesting of EXEC's reply.
-    add(bytes, Step::subscribe, {"SUBSCRIBE", channel_});
-    add(bytes, Step::subscribe_response, {"SUBSCRIBE", response_channel_});
+    add(bytes, Step::subscribe, {dialect_.subscribe, channel_});
+    add(bytes, Step::subscribe_response, {dialect_.subscribe, response_channel_});
     if (plainly) return;
-    if (listed_) add(bytes, Step::subscribe_roster, {"SUBSCRIBE", rosters_.own});
+    if (listed_) add(bytes, Step::subscribe_roster, {dialect_.subscribe, rosters_.own});
     if (knows_kinds()) {
-      add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_, rosters_.own, rosters_.other});
+      add(bytes, Step::count, {"PUBSUB", dialect_.count, channel_, rosters_.own, rosters_.other});
     } else {
-      add(bytes, Step::count, {"PUBSUB", "NUMSUB", channel_});
+      add(bytes, Step::count, {"PUBSUB", dialect_.count, channel_});
     }
     add(bytes, Step::exec, {"EXEC"});
   }
@@ -115,14 +117,14 @@ class Join {
  private:
   enum class Step { multi, publish, name, subscribe, subscribe_response, subscribe_roster, count, exec };
 
-  static std::string_view name_of(Step step) {
+  [[nodiscard]] std::string_view name_of(Step step) const {
     switch (step) {
       case Step::multi: return "MULTI";
-      case Step::publish: return "PUBLISH";
+      case Step::publish: return dialect_.publish;
       case Step::name: return "CLIENT SETNAME";
       case Step::subscribe:
       case Step::subscribe_response:
-      case Step::subscribe_roster: return "SUBSCRIBE";
+      case Step::subscribe_roster: return dialect_.subscribe;
       case Step::count: return "PUBSUB NUMSUB";
       case Step::exec: return "EXEC";
     }
@@ -138,7 +140,7 @@ class Join {
   [[nodiscard]] bool has_error() const noexcept { return !error_.empty(); }
 
   void note(Step step, std::string_view error) {
-    const bool subscribes = name_of(step) == "SUBSCRIBE";
+    const bool subscribes = name_of(step) == dialect_.subscribe;
     if (is_channel_refusal(error)) {
       (step == Step::subscribe ? channel_refused_ : response_channel_refused_) = true;
     } else if (subscribes && !error.starts_with("NOPERM") && !error.starts_with("BUSY ") &&
@@ -175,8 +177,8 @@ class Join {
     return true;
   }
 
-  static bool confirms(const redisReply& reply, std::string_view channel) {
-    return is_push(reply, 3, "subscribe") && text_of(*reply.element[1]) == channel;
+  [[nodiscard]] bool confirms(const redisReply& reply, std::string_view channel) const {
+    return is_push(reply, 3, dialect_.subscribed) && text_of(*reply.element[1]) == channel;
   }
 
   [[nodiscard]] bool take_executed(const redisReply& reply) {
@@ -194,6 +196,7 @@ class Join {
     return true;
   }
 
+  const Dialect& dialect_;
   std::string channel_;
   std::string response_channel_;
   std::string client_name_;

@@ -35,6 +35,11 @@ class Mouth final : public Link {
     /// None may call a listener.
     virtual void on_mouth_ready() = 0;
     virtual void on_mouth_unavailable(const Failure& failure) = 0;
+    /// A node of a cluster has said what is wrong with the cluster; empty where all is well.
+    virtual void on_cluster_state(const std::string& trouble) = 0;
+    /// The server is not the one to ask, says the answer to `line`, which may be null: none is any more, or only
+    /// that line's channel is elsewhere.
+    virtual void on_misplaced(LineState* line, bool all, const std::string& why) = 0;
     /// Whether any line is open, so that a mouth is worth having.
     [[nodiscard]] virtual bool mouth_wanted() const = 0;
     /// Where to connect to; empty while that isn't known.
@@ -145,8 +150,12 @@ class Mouth final : public Link {
     const Said said = std::move(sent_.front());
     sent_.pop_front();
     const auto line = said.line.lock();
-    if (line && line->epoch == said.epoch && said.request.verb())
-      delivery_.now(*line, said.request.event(where()));
+    const bool heeded = line && line->epoch == said.epoch;
+    if (said.request.is_cluster_state()) return owner_.on_cluster_state(said.request.misplaced());
+    if (const std::string why = said.request.misplaced(); !why.empty()) {
+      return owner_.on_misplaced(heeded ? line.get() : nullptr, said.request.found_no_primary(), why);
+    }
+    if (heeded && said.request.verb()) delivery_.now(*line, said.request.event(where()));
     if (said.request.excludes_others()) {
       engaged_ = false;
       transmit_waiting();

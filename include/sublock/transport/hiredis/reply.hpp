@@ -122,6 +122,18 @@ inline void append(std::string& out, std::initializer_list<std::string_view> wor
   return error.starts_with("NOPERM") && contains(error, "channel");
 }
 
+/// The node of a cluster that says so does not serve the slot: another one does, or none does just now.
+[[nodiscard]] inline bool is_elsewhere(std::string_view error) {
+  return error.starts_with("MOVED ") || error.starts_with("ASK ") || error.starts_with("CLUSTERDOWN");
+}
+
+/// What CLUSTER INFO says is wrong, or that it can't be had; empty where all is well.
+[[nodiscard]] inline std::string trouble_of_cluster(const redisReply& reply) {
+  if (is_error(reply)) return "refuses CLUSTER INFO: " + shown(text_of(reply));
+  if (contains(text_of(reply), "cluster_state:ok")) return {};
+  return "says that the cluster is down";
+}
+
 /// What it means that the server at `where` answered `command` with `error`. `channel` is how to name
 /// the channel that the command was about, empty where there is none.
 [[nodiscard]] inline Failure refusal(const std::string& where, std::string_view command,
@@ -136,6 +148,9 @@ inline void append(std::string& out, std::initializer_list<std::string_view> wor
   }
   if (word == "WRONGPASS" || word == "NOAUTH" || command == "AUTH") {
     return {Errc::auth, at + (word == "NOAUTH" ? " wants a password" : " refuses the credentials") + says};
+  }
+  if (is_elsewhere(error)) {
+    return {Errc::connect, at + " does not serve the channel's slot" + says};
   }
   if (word == "LOADING" || word == "BUSY" || word == "MASTERDOWN" || word == "TRYAGAIN") {
     return {Errc::busy, at + " can't serve " + std::string(command) + " just now" + says};

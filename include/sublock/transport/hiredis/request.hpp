@@ -6,6 +6,7 @@
 
 #include <sublock/core/event.hpp>
 #include <sublock/transport/hiredis/client_list_reply.hpp>
+#include <sublock/transport/hiredis/dialect.hpp>
 #include <sublock/transport/hiredis/key_exchange.hpp>
 #include <sublock/transport/hiredis/reply.hpp>
 
@@ -23,28 +24,31 @@ namespace sublock::hiredis {
 /// One request and, later, its answer.
 class Request {
  public:
-  [[nodiscard]] static Request ping(std::string_view channel, std::string_view response_channel,
-                                    std::string_view payload) {
-    Request request(Kind::ping, core::Verb::ping);
+  [[nodiscard]] static Request ping(const Dialect& dialect, std::string_view channel,
+                                    std::string_view response_channel, std::string_view payload) {
+    Request request(Kind::ping, core::Verb::ping, dialect);
     request.channel_ = std::string(channel);
     request.response_channel_ = std::string(response_channel);
     request.add({"MULTI"});
-    request.add({"PUBSUB", "NUMSUB", channel});
-    request.add({"PUBLISH", channel, payload});
+    // A replica, too, would count and deliver for its own subscribers.
+    if (dialect.sharded) request.add({"ROLE"});
+    request.add({"PUBSUB", dialect.count, channel});
+    request.add({dialect.publish, channel, payload});
     request.add({"EXEC"});
     return request;
   }
 
-  [[nodiscard]] static Request publish(std::string_view channel, std::string_view payload) {
-    Request request(Kind::publish, {});
-    request.add({"PUBLISH", channel, payload});
+  [[nodiscard]] static Request publish(const Dialect& dialect, std::string_view channel,
+                                       std::string_view payload) {
+    Request request(Kind::publish, {}, dialect);
+    request.add({dialect.publish, channel, payload});
     return request;
   }
 
-  [[nodiscard]] static Request count(std::string_view channel) {
-    Request request(Kind::count, core::Verb::count);
+  [[nodiscard]] static Request count(const Dialect& dialect, std::string_view channel) {
+    Request request(Kind::count, core::Verb::count, dialect);
     request.channel_ = std::string(channel);
-    request.add({"PUBSUB", "NUMSUB", channel});
+    request.add({"PUBSUB", dialect.count, channel});
     return request;
   }
 
@@ -81,9 +85,24 @@ class Request {
     return request;
   }
 
+  /// How a node of a cluster sees the cluster.
+  [[nodiscard]] static Request cluster_state() {
+    Request request(Kind::cluster_state, {});
+    request.add({"CLUSTER", "INFO"});
+    return request;
+  }
+
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
   /// For requests that are never sent twice.
   [[nodiscard]] std::string take_bytes() { return std::exchange(bytes_, {}); }
+
+  [[nodiscard]] bool is_cluster_state() const noexcept { return kind_ == Kind::cluster_state; }
+  [[nodiscard]] bool found_no_primary() const noexcept { return !misplaced_.empty(); }
+  /// Why the server that has answered is the wrong one, if it is.
+  [[nodiscard]] std::string misplaced() const {
+    if (!misplaced_.empty() || !is_elsewhere(error_)) return misplaced_;
+    return "says " + shown(error_);
+  }
 
   /// Empty where nobody waits for an answer.
   [[nodiscard]] std::optional<core::Verb> verb() const noexcept { return verb_; }
@@ -96,8 +115,11 @@ class Request {
     switch (kind_) {
       case Kind::publish:
       case Kind::sign_of_life: return true;
+      case Kind::cluster_state:
+        if (const std::string why = trouble_of_cluster(reply); !why.empty()) misplaced_ = why;
+        return true;
       case Kind::ping: return take_ping(step, reply);
-      case Kind::count: return note_error("PUBSUB NUMSUB", reply) || take_count(reply);
+      case Kind::count: return note_error(count_command(), reply) || take_count(reply);
       case Kind::list: return note_error("CLIENT LIST", reply) || take_list(reply);
       case Kind::kill: return take_kill(reply);
       case Kind::increment: return note_error("INCR", reply) || take_increment(reply);
@@ -125,15 +147,21 @@ class Request {
       case Kind::exchange: return exchange_->event(where);
       case Kind::publish:
       case Kind::sign_of_life:
+      case Kind::cluster_state:
       case Kind::kill: break;
     }
     return core::event::Killed{count_};
   }
 
  private:
-  enum class Kind { ping, publish, count, list, kill, increment, exchange, sign_of_life };
+  enum class Kind { ping, publish, count, list, kill, increment, exchange, sign_of_life, cluster_state };
 
-  Request(Kind kind, std::optional<core::Verb> verb) : kind_(kind), verb_(verb) {}
+  Request(Kind kind, std::optional<core::Verb> verb, const Dialect& dialect = whole_server)
+      : kind_(kind), verb_(verb), dialect_(&dialect) {}
+
+  [[nodiscard]] std::string_view count_command() const {
+    return dialect_->sharded ? "PUBSUB SHARDNUMSUB" : "PUBSUB NUMSUB";
+  }
 
   void add(std::initializer_list<std::string_view> words) {
     append(bytes_, words);
@@ -150,19 +178,30 @@ class Request {
   }
 
   [[nodiscard]] bool take_ping(std::size_t step, const redisReply& reply) {
-    constexpr std::string_view commands[] = {"MULTI", "PUBSUB NUMSUB", "PUBLISH", "EXEC"};
+    const std::string_view commands[] = {"MULTI", "ROLE", count_command(), dialect_->publish, "EXEC"};
+    const std::size_t asks_role = dialect_->sharded ? 1 : 0;
+    if (step > 0 && asks_role == 0) ++step;
     const bool failed = !error_.empty();
-    if (step < 3) {
+    if (step < 4) {
       // Where MULTI is refused, the others are carried out at once and answer as they like.
       return note_error(commands[step], reply) || failed || is_status(reply, step == 0 ? "OK" : "QUEUED");
     }
     if (note_error(commands[step], reply) || failed) return true;
-    if (!is_array(reply, 2)) return false;
-    const redisReply& receivers = *reply.element[1];
-    if (note_error(commands[1], *reply.element[0]) || note_error(commands[2], receivers)) return true;
+    if (!is_array(reply, 2 + asks_role)) return false;
+    if (asks_role > 0 && !take_role(*reply.element[0])) return false;
+    const redisReply& count = *reply.element[asks_role];
+    const redisReply& receivers = *reply.element[asks_role + 1];
+    if (note_error(commands[2], count) || note_error(commands[3], receivers)) return true;
     if (receivers.type != REDIS_REPLY_INTEGER || receivers.integer < 0) return false;
     receivers_ = static_cast<std::size_t>(receivers.integer);
-    return take_count(*reply.element[0]);
+    return take_count(count);
+  }
+
+  [[nodiscard]] bool take_role(const redisReply& reply) {
+    if (note_error("ROLE", reply)) return true;
+    if (reply.type != REDIS_REPLY_ARRAY || reply.elements == 0) return false;
+    if (text_of(*reply.element[0]) != "master") misplaced_ = "is no primary any more";
+    return true;
   }
 
   [[nodiscard]] bool take_count(const redisReply& reply) {
@@ -198,6 +237,7 @@ class Request {
 
   Kind kind_;
   std::optional<core::Verb> verb_;
+  const Dialect* dialect_;
   std::string bytes_;
   std::size_t replies_ = 0;
   std::size_t taken_ = 0;
@@ -208,6 +248,7 @@ class Request {
   std::int64_t value_ = 0;
   std::vector<core::Connection> connections_;
   std::string error_;
+  std::string misplaced_;  // why this is not the server to ask
   std::string_view error_command_;
   std::unique_ptr<KeyExchange> exchange_;  // for keys
 };

@@ -6,7 +6,7 @@
 
 #include <sublock/clock/steady.hpp>
 #include <sublock/transport/hiredis/hub.hpp>
-#include <sublock/transport/hiredis/sentinel.hpp>
+#include <sublock/transport/hiredis/server.hpp>
 
 #include <poll.h>
 
@@ -52,8 +52,8 @@ class Waiter final : public Sleeper {
       hub_.settle(now);
       lease();  // of what has been asked just now
       if (line_->told != told || stop.stop_requested() || late) break;
-      if (hub_.needs_addresses(*line_) && hub_.resolver_is_free()) {
-        ask_resolver(lock);
+      if (hub_.needs_errand(*line_) && hub_.errand_is_free()) {
+        run_errand(lock);
         continue;
       }
       slept = true;
@@ -75,29 +75,31 @@ class Waiter final : public Sleeper {
     bool drained = false;  // since the last sleep, there was no more to read
   };
 
-  void ask_resolver(std::unique_lock<std::mutex>& lock) {
+  void run_errand(std::unique_lock<std::mutex>& lock) {
     for (const Leased& leased : std::exchange(leased_, {}))
       give_back(*leased.link);  // this may take its time
-    hub_.set_resolving(true);
+    const Hub::Errand errand = hub_.errand();
+    hub_.set_running_errand(true);
     lock.unlock();
-    auto answer = look_up(hub_.settings);
+    const Hub::Conclusion conclude = errand();
     lock.lock();
-    hub_.set_resolving(false);
-    hub_.take_addresses(std::move(answer));
+    hub_.set_running_errand(false);
+    conclude();
   }
 
   /// Takes over what this line depends on, unless another caller reads it already, and nothing else.
   void lease() {
     // On the way to a free lock the mouth has nothing to tell; the keeper may as well keep it.
-    const bool needs_mouth = line_->open && (!line_->announced || hub_.mouth->awaits_answers());
+    const std::shared_ptr<Mouth> mouth = line_->open && line_->server ? line_->server->mouth : nullptr;
+    const bool needs_mouth = mouth && (!line_->announced || mouth->awaits_answers());
     std::erase_if(leased_, [&](const Leased& leased) {
-      const bool needed = leased.link == line_->ear || (leased.link == hub_.mouth && needs_mouth);
+      const bool needed = leased.link == line_->ear || (leased.link == mouth && needs_mouth);
       if (needed && !leased.link->closed()) return false;
       give_back(*leased.link);
       return true;
     });
     take(line_->ear);
-    if (needs_mouth) take(hub_.mouth);
+    if (needs_mouth) take(mouth);
   }
 
   void take(const std::shared_ptr<Link>& link) {

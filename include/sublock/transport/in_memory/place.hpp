@@ -11,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sublock {
@@ -25,7 +26,7 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  void open() { world_->open(process_, state_); }
+  void open(std::string_view = {}) { world_->open(process_, state_); }
   void close() { world_->close(process_, state_); }
 
   void publish(const std::string& channel, const std::string& payload) {

@@ -39,6 +39,7 @@ class ClusterTransport final : public hiredis::Connection {
   /// How `make` is told where to connect. The URL is `redis+cluster://host:port,host:port,…`, some of the nodes; the
   /// others are found by them.
   using Options = ConnectionOptions;
+  /// A lock's place on it, see LineOf.
   using Line = hiredis::Line;
 
   /// Throws LockError(usage) for options that make no sense. Neither connects nor blocks.

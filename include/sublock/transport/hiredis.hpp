@@ -23,7 +23,9 @@ class HiredisTransport final : public hiredis::Connection {
  public:
   /// How `make` is told where to connect.
   using Options = ConnectionOptions;
+  /// A lock's place on it, see LineOf.
   using Line = hiredis::Line;
+  /// A lease's, see DeskOf.
   using Desk = hiredis::Desk;
 
   /// Throws LockError(usage) for options that make no sense. Neither connects nor blocks.

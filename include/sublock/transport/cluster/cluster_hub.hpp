@@ -44,7 +44,7 @@ class ClusterHub final : public hiredis::Hub {
   }
   [[nodiscard]] Errand errand() override {
     // Whoever was asked last may be the one who is behind the times.
-    if (!nodes_.empty()) std::ranges::rotate(nodes_, nodes_.begin() + 1);
+    if (!nodes_.empty()) std::rotate(nodes_.begin(), nodes_.begin() + 1, nodes_.end());
     std::vector<Host> whom = nodes_;
     for (const Host& seed : settings_.endpoint.seeds)
       if (std::ranges::find(whom, seed) == whom.end()) whom.push_back(seed);

@@ -53,6 +53,7 @@ std::vector<Row> uncontended(const Server& server);
 std::vector<Row> hand_over(const Server& server);
 std::vector<Row> presence(const Server& server);
 std::vector<Row> many_locks(const Server& server);
+std::vector<Row> cluster();
 std::vector<Row> core_step();
 /// What is counted, not timed.
 void print_costs();

@@ -4,6 +4,7 @@
 // `sublock doctor`: looks at everything that locks depend on, and names a remedy for what it finds. Here the looks
 // are put in their order; what each makes of the server is in its room. Changes nothing.
 
+#include "cluster_checks.hpp"
 #include "facts.hpp"
 #include "finding.hpp"
 #include "look.hpp"
@@ -101,11 +102,13 @@ inline Status examine(const sublock::ConnectionOptions& options, const std::stri
     Facts facts(talk);
     findings.add(check_kind(facts));
     findings.add(check_role(facts, talk));
+    examine_cluster(facts, findings);
     findings.add(check_loading(facts));
     findings.add(check_round_trip(talk));
     RightsCheck(options, channel.empty() ? "sublock-doctor" : channel, !channel.empty())(findings);
-    for (const auto look : {check_buffers, check_clients, check_client_memory, check_idle_timeout,
-                            check_keepalive, check_eviction, check_persistence, check_notifications})
+    for (const auto look :
+         {check_buffers, check_clients, check_descriptors, check_client_memory, check_idle_timeout,
+          check_keepalive, check_eviction, check_persistence, check_notifications})
       findings.add(look(facts));
     if (!channel.empty() && !talk.objection()) examine_channel(options, channel, talk, findings);
     return done;

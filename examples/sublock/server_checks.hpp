@@ -83,7 +83,7 @@ using Microseconds = std::chrono::duration<double, std::micro>;
             "connect to its primary"};
   if (facts.number("cluster_enabled") == 1) {
     return {Level::problem, check, "a cluster node, which counts its own subscribers only",
-            "use a server outside a cluster"};
+            "use sublock::RedisClusterLock, or a server outside a cluster"};
   }
   if (facts.info("role") != "master") return could_not_see(check, "INFO names no role");
   if (!facts.number("cluster_enabled"))

@@ -7,7 +7,10 @@
 #include "facts.hpp"
 #include "finding.hpp"
 
+#include <sys/resource.h>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -55,6 +58,20 @@ namespace command {
       "process one more";
   if (*now * 10 < *most * 8) return {Level::ok, check, text};
   return {*now * 100 < *most * 95 ? Level::warning : Level::problem, check, text, "raise maxclients"};
+}
+
+/// The same on this side: what a process started from here may have.
+[[nodiscard]] inline Finding check_descriptors(Facts& facts) {
+  constexpr std::string_view check = "descriptors";
+  constexpr rlim_t few = 256;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return could_not_see(check, std::strerror(errno));
+  const auto most = facts.number("maxclients");
+  const std::string text = "a process may have " + std::to_string(limit.rlim_cur) + " open here (up to " +
+                           std::to_string(limit.rlim_max) + "), one for each lock and some besides";
+  if (limit.rlim_cur >= few) return {Level::ok, check, text};
+  return {Level::note, check, text,
+          most ? "ulimit -n, up to the server's maxclients of " + std::to_string(*most) : "ulimit -n"};
 }
 
 /// Since Redis 7.0 clients may have a budget; whoever is disconnected for its sake loses his lock.

@@ -61,7 +61,7 @@ TEST_F(DoctorCommand, FindsAServerWellAndOnlyNotesWhatIsOptional) {
     EXPECT_EQ(one.at("level"), optional ? "note" : "ok") << one;
     EXPECT_EQ(one.contains("remedy"), optional) << one;
   }
-  EXPECT_EQ(report.checks.size(), 16U);
+  EXPECT_EQ(report.checks.size(), 17U);
   EXPECT_NE(report.text("channel").find("1 holding"), std::string::npos);
   EXPECT_EQ(server.command({"GET", "c-fence"}), "") << "nothing that is tried is done";
   EXPECT_EQ(server.subscribers("c"), 1);
@@ -101,7 +101,7 @@ TEST_F(DoctorCommand, CallsNothingWellThatItCouldNotSee) {
   const Report blind = examine_as_worker("c");
   EXPECT_EQ(blind.status, 2);
   for (const auto& [check, one] : blind.checks) {
-    if (check == "reach" || check == "round trip") continue;
+    if (check == "reach" || check == "round trip" || check == "descriptors") continue;
     EXPECT_NE(one.at("level"), "ok") << one;
   }
   for (const char* const check : {"server", "role", "loading", "buffers", "clients", "keepalive", "eviction"})
@@ -178,6 +178,26 @@ TEST_F(DoctorOfACluster, IsRefusedAndItsSettingsAreUnknown) {
   EXPECT_EQ(report.status, 2);
   EXPECT_NE(report.text("role").find("is a cluster node"), std::string::npos);
   EXPECT_EQ(report.text("keepalive"), "could not see: ERR unknown command 'CONFIG'");
+  EXPECT_EQ(report.level("shards"), "ok");
+  EXPECT_EQ(report.text("coverage"), "could not see: ERR unknown command 'CONFIG'");
+}
+
+class DoctorOfShards : public DoctorCommand {
+ protected:
+  DoctorOfShards() : DoctorCommand({"--cluster-enabled", "yes"}) {}
+};
+
+TEST_F(DoctorOfShards, LooksAtWhatACutAndADeathWouldDo) {
+  const Report before = examine();
+  EXPECT_EQ(before.level("cut off"), "note");
+  EXPECT_EQ(before.remedy("cut off"), "CONFIG SET cluster-allow-pubsubshard-when-down no");
+  EXPECT_EQ(before.level("coverage"), "warning");
+  EXPECT_EQ(before.remedy("coverage"), "CONFIG SET cluster-require-full-coverage no");
+  for (const char* const name : {"cluster-allow-pubsubshard-when-down", "cluster-require-full-coverage"})
+    EXPECT_EQ(server.command({"CONFIG", "SET", name, "no"}), "OK");
+  const Report after = examine();
+  EXPECT_EQ(after.level("cut off"), "ok");
+  EXPECT_EQ(after.level("coverage"), "ok");
 }
 
 }  // namespace

@@ -102,7 +102,9 @@ class Lookout {
     for (const auto& [id, holder] : people) ours += holder.sublock ? 1 : 0;
     std::vector<std::string> inboxes = find_inboxes(sight);
     std::erase_if(inboxes, [&](const std::string& inbox) {
-      return people.contains(inbox.substr(channel_.size() + 1));
+      const std::string id = inbox.substr(channel_.size() + 1);
+      const auto is_shared_ear_of = [&](const auto& entry) { return entry.second.ear == id; };
+      return people.contains(id) || std::ranges::any_of(people, is_shared_ear_of);
     });
     // Everybody of ours on the channel has a channel for answers as well, where nobody answers us.
     if (inboxes.size() > ours) people.merge(ask_outside(inboxes, inboxes.size() - ours, patience / 2));

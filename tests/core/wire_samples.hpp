@@ -38,6 +38,6 @@ inline constexpr std::string_view golden_ping =
 inline constexpr std::string_view golden_reply =
     R"({"holder_id":"0123456789abcdef0123456789abcdef","mode":"exclusive","protocol":1,"elected":true,)"
     R"("sublock":{"v":1,"leaving":false,"next":false,"host":"web-3","pid":812,"label":"importér",)"
-    R"("since_ms":4200,"priority":-2,"waiting_ms":null}})";
+    R"("since_ms":4200,"priority":-2,"waiting_ms":null,"ear":null}})";
 
 }  // namespace sublock::core

@@ -41,7 +41,7 @@ TEST(Wire, ReplyBytesOfOneWhoHoldsNothing) {
       encode_reply({.holder_id = sample_id, .mode = HolderMode::pending, .leaving = true, .next = true}),
       R"({"holder_id":"0123456789abcdef0123456789abcdef","mode":"pending","protocol":1,"elected":false,)"
       R"("sublock":{"v":1,"leaving":true,"next":true,"host":"","pid":0,"label":"",)"
-      R"("since_ms":null,"priority":0,"waiting_ms":null}})");
+      R"("since_ms":null,"priority":0,"waiting_ms":null,"ear":null}})");
 }
 
 TEST(Wire, EveryTextIsReadBackAsItWas) {
@@ -115,11 +115,11 @@ TEST(Wire, APingOnTheLongestChannelIsNotTooLong) {
 TEST(Wire, PrintsAsOneLine) {
   std::ostringstream out;
   out << wire::Reply{sample_id, HolderMode::pending, 1, false,
-                     wire::ReplyExtension{1, true, false, "a\nb", 2, "", {}, 3, {}}};
+                     wire::ReplyExtension{1, true, false, "a\nb", 2, "", {}, 3, {}, {}}};
   EXPECT_EQ(
       out.str(),
       R"({holder_id: "0123456789abcdef0123456789abcdef", mode: pending, protocol: 1, elected: false, )"
-      R"(sublock: {v: 1, leaving: true, next: false, host: "a\x0ab", pid: 2, label: "", since_ms: -, priority: 3, waiting_ms: -}})");
+      R"(sublock: {v: 1, leaving: true, next: false, host: "a\x0ab", pid: 2, label: "", since_ms: -, priority: 3, waiting_ms: -, ear: -}})");
   out.str("");
   out << wire::Hint{{1, HintKind::wake, {"a", "b"}}} << wire::Hint{{1, HintKind::next, {}}};
   EXPECT_EQ(out.str(),
@@ -156,10 +156,11 @@ TEST(Wire, PythonReadsIt) {
       "queue=bool:True again_ms=int:2500}}\n"
       "{holder_id=str:'0123456789abcdef0123456789abcdef' mode=str:'exclusive' protocol=int:1 "
       "elected=bool:True sublock={v=int:1 leaving=bool:False next=bool:False host=str:'web-3' pid=int:812 "
-      "label=str:'import\\xe9r' since_ms=int:4200 priority=int:-2 waiting_ms=NoneType:None}}\n"
+      "label=str:'import\\xe9r' since_ms=int:4200 priority=int:-2 waiting_ms=NoneType:None "
+      "ear=NoneType:None}}\n"
       "{holder_id=str:'0123456789abcdef0123456789abcdef' mode=str:'shared' protocol=int:1 "
       "elected=bool:False sublock={v=int:1 leaving=bool:False next=bool:False host=str:'' pid=int:0 "
-      "label=str:'' since_ms=NoneType:None priority=int:0 waiting_ms=NoneType:None}}\n");
+      "label=str:'' since_ms=NoneType:None priority=int:0 waiting_ms=NoneType:None ear=NoneType:None}}\n");
 }
 
 }  // namespace

@@ -82,6 +82,10 @@ class Cast {
       for (const auto& suspect : this->suspects_) {
         if (suspects) facts.suspects |= 1U << static_cast<unsigned>(suspect.connection_id);
       }
+      for (const auto& connection : this->search_.connections()) {
+        const bool meant = facts.phase == core::Phase::examining && this->search_.pending();
+        if (meant) facts.suspects |= 1U << static_cast<unsigned>(connection.id);
+      }
       for (std::size_t i = 0; i < core::Timers::count; ++i) {
         facts.armed[i] = this->timers().armed(static_cast<core::Timer>(i));
       }
@@ -97,8 +101,8 @@ class Cast {
   };
 
   /// One participant for each request.
-  explicit Cast(std::vector<core::Request> requests)
-      : requests_(std::move(requests)), script_(static_cast<unsigned>(requests_.size())) {
+  explicit Cast(std::vector<core::Request> requests, unsigned shared_ears = 0)
+      : requests_(std::move(requests)), script_(static_cast<unsigned>(requests_.size()), shared_ears) {
     for (unsigned who = 0; who < size(); ++who) beginnings_.push_back(keep(who, fresh(who, 0)));
   }
 

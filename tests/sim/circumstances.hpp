@@ -23,11 +23,12 @@ struct Circumstances {
   bool self_checks = false;   ///< holders ask now and then whether they still hear themselves
   bool join_counts = true;    ///< false: the server can't count in the step that subscribes
   bool join_in_pieces =
-      false;              ///< it can't even subscribe in one: to the lock's channel, and then to the other
-  bool stranger = false;  ///< somebody ran SUBSCRIBE by hand, and never answers
-  bool may_look = true;   ///< the server lists and kills
-  bool resets = false;    ///< an ear that is gone may take with it what it had still to tell
-  unsigned backlog = 1;   ///< nobody asks anew while more of his questions are unread than that
+      false;                 ///< it can't even subscribe in one: to the lock's channel, and then to the other
+  unsigned shared_ears = 0;  ///< who hears by an ear that is for other locks too, as a set
+  bool stranger = false;     ///< somebody ran SUBSCRIBE by hand, and never answers
+  bool may_look = true;      ///< the server lists and kills
+  bool resets = false;       ///< an ear that is gone may take with it what it had still to tell
+  unsigned backlog = 1;      ///< nobody asks anew while more of his questions are unread than that
   bool count_questions = false;
   bool lean = true;     ///< leave out what makes no difference as long as all rules are kept, see Scene
   bool reduced = true;  ///< and, of what comes to the same in any order, all orders but one, see Stage
@@ -35,6 +36,8 @@ struct Circumstances {
   // Faults of a transport.
   bool join_in_two_steps = false;  ///< counts first, and subscribes then
   bool join_guesses = false;       ///< takes itself for the first without having counted
+  bool marks_come_late = false;    ///< has a shared ear join the channel before it is marked there
+  bool one_ear_for_all = false;    ///< has all of them hear by the same one
   bool ping_in_two_steps = false;  ///< publishes first, and counts then
 };
 

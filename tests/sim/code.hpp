@@ -42,7 +42,7 @@ enum class Kind : std::uint8_t {
   grant,    // to whom, and whether in answer to his `present` question
   publish,  // to whose present response channel, and payload
   check,
-  count,
+  count,  // of what
   list,
   increment,
   kill,   // connections, as a set
@@ -89,6 +89,11 @@ inline constexpr unsigned closing = 1;
 
 inline constexpr unsigned fresh_channel = 0;
 inline constexpr unsigned same_channel = 1;
+
+/// What a count is of.
+inline constexpr unsigned whole_channel = 0;
+constexpr unsigned mark_of(unsigned who) { return who + 1; }
+constexpr unsigned marked_by(Code count) { return count.number() - 1; }
 
 /// Subscribers of the lock channel, and for a reader those of each roster.
 constexpr unsigned of_joined(unsigned subscribers, unsigned readers = 0, unsigned writers = 0) {

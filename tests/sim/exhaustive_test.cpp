@@ -51,6 +51,37 @@ std::vector<Case> two_once() {
   return cases;
 }
 
+/// Those written small hear by ears that they share; whoever is not heard of for a while may be frozen.
+std::vector<Case> shared_ears() {
+  std::vector<Case> cases;
+  for (const std::string mix : {"wW", "Ww", "ww", "wR", "Wr", "wr", "rR"}) {
+    const Extent usual = mix == "wW" || mix == "wR" ? Extent::standard : Extent::large;
+    cases.push_back({mix + "_losses", mix, {.losses = 2}, {}, Extent::small});
+    cases.push_back(
+        {mix + "_kills", mix, {.kills = 2, .resets = true}, {}, mix == "wW" ? usual : Extent::large});
+    cases.push_back({mix + "_stranger", mix, {.kills = 1, .stranger = true}, {}, usual});
+    cases.push_back({mix + "_breaks", mix, {.breaks = 1}, {}, Extent::large});
+    cases.push_back({mix + "_twice",
+                     mix,
+                     {.tries = 2, .recounts = false},
+                     {},
+                     mix == "ww" ? Extent::standard : Extent::large});
+    cases.push_back({mix + "_twice_kills", mix, {.tries = 2, .kills = 1}, {}, Extent::large});
+    cases.push_back({mix + "_twice_stranger", mix, {.tries = 2, .stranger = true}, {}, Extent::large});
+    const Expectations alone{.lock_can_be_had = true, .silence_can_be_overcome = true};
+    Circumstances how{.tries = 2, .recounts = false, .cancels = false};
+    cases.push_back({mix + "_alone", mix, how, alone, usual});
+    how.stranger = true;
+    cases.push_back({mix + "_stranger_alone", mix, how, alone, Extent::large});
+  }
+  for (const std::string mix : {"wWW", "Www", "www", "wWR", "wrR"}) {
+    cases.push_back({mix, mix, {.timeouts = 0, .recounts = false, .cancels = false}, {}, Extent::large});
+    cases.push_back(
+        {mix + "_timeouts", mix, {.timeouts = 1, .recounts = false, .cancels = false}, {}, Extent::large});
+  }
+  return cases;
+}
+
 std::vector<Case> two_twice() {
   std::vector<Case> cases;
   for (const std::string mix : {"WW", "WR", "RR"}) {
@@ -190,6 +221,7 @@ std::vector<Case> courtesy() {
 }
 
 INSTANTIATE_TEST_SUITE_P(TwoOnce, Exhaustive, testing::ValuesIn(affordable(two_once())), name_of_case);
+INSTANTIATE_TEST_SUITE_P(SharedEars, Exhaustive, testing::ValuesIn(affordable(shared_ears())), name_of_case);
 INSTANTIATE_TEST_SUITE_P(TwoTwice, Exhaustive, testing::ValuesIn(affordable(two_twice())), name_of_case);
 INSTANTIATE_TEST_SUITE_P(ThreeOnce, Exhaustive, testing::ValuesIn(affordable(three_once())), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Liveness, Exhaustive, testing::ValuesIn(affordable(liveness())), name_of_case);

@@ -176,6 +176,39 @@ TEST(Mutants, R12KilledAfterOneSilence) {
       "R12 broken", "somebody is killed who was asked but once", "WW", how, {.asked_twice = true});
 }
 
+TEST(Mutants, R12SharedEarsTakenForStrangers) {
+  Circumstances how = calm;
+  how.timeouts = 1;
+  expect_caught<Rules{.shared_ears_count = false}>("shared ears not looked for", "two owners", "wW", how);
+  expect_caught<Rules{.shared_ears_count = false}>("the same by one who shares one", "two owners", "ww", how);
+  expect_caught<Rules{.shared_ears_count = false}>("the same by a reader", "an owner beside a reader", "wR",
+                                                   how);
+}
+
+TEST(Mutants, R12SharedEarsKilledAfterOneSilence) {
+  Circumstances how = calm;
+  how.timeouts = Circumstances::endless;
+  how.count_questions = true;
+  expect_caught<Rules{.kill_only_asked_twice = false}>("R12 broken, shared ears",
+                                                       "somebody is killed who was asked but once", "wW", how,
+                                                       {.asked_twice = true});
+}
+
+TEST(Mutants, R12SharedEarsThatAreMarkedTooLate) {
+  Circumstances how = calm;
+  how.timeouts = 1;
+  expect_nothing("wW", how, {});
+  how.marks_come_late = true;
+  expect_caught("R12 broken by the transport, shared ears", search("wW", how), "two owners");
+}
+
+TEST(Mutants, TwoOfOneChannelOnOneEar) {
+  Circumstances how = calm;
+  expect_nothing("ww", how, {});
+  how.one_ear_for_all = true;
+  expect_caught("one ear for two of one channel", search("ww", how), "two owners");
+}
+
 TEST(Mutants, TheSearchStopsAtTheShortestWay) {
   // Both join at a count of one: three events for each, and two steps of the server.
   Circumstances how = calm;

@@ -112,6 +112,7 @@ class Narrator {
         break;
       case Kind::delivered:
       case Kind::pinged:
+      case Kind::count:
       case Kind::counted:
       case Kind::listed:
       case Kind::kill:

@@ -11,6 +11,7 @@
 
 #include <sublock/core/event.hpp>
 #include <sublock/core/name.hpp>
+#include <sublock/core/shared_ear.hpp>
 #include <sublock/core/wire.hpp>
 
 #include <cstdint>
@@ -49,6 +50,11 @@ constexpr unsigned connection_bit(unsigned who, unsigned generation, unsigned pl
   return static_cast<unsigned>(id.back() - '0');
 }
 
+/// Of the shared ear by which somebody hears, where he does.
+[[nodiscard]] inline std::string ear_id(unsigned who) {
+  return "ea" + std::string(29, '0') + static_cast<char>('0' + who);
+}
+
 /// What a participant has named last, each in its way.
 struct Names {
   std::string channel;  // its present response channel
@@ -65,7 +71,10 @@ struct Told {
 
 class Script {
  public:
-  explicit Script(unsigned players) : players_(players) {}
+  explicit Script(unsigned players, unsigned shared_ears = 0)
+      : players_(players), shared_ears_(shared_ears) {}
+
+  [[nodiscard]] bool shares(unsigned who) const { return (shared_ears_ >> who & 1U) != 0; }
 
   /// As others know it.
   static std::string foreign_channel(unsigned who, unsigned age) {
@@ -87,7 +96,7 @@ class Script {
     };
     const unsigned number = happening.number();
     switch (happening.kind()) {
-      case Kind::opened: told.event = event::Opened{}; return;
+      case Kind::opened: told.event = event::Opened{shares(who) ? ear_id(who) : ""}; return;
       case Kind::joined:
         told.event = number == 0 ? event::Joined{}
                                  : event::Joined{std::size_t{joined_count(happening)},
@@ -166,7 +175,7 @@ class Script {
     if (std::holds_alternative<action_::Open>(action)) return Code(Kind::open);
     if (std::holds_alternative<action_::Close>(action)) return Code(Kind::open, closing);
     if (std::holds_alternative<action_::Leave>(action)) return Code(Kind::leave);
-    if (std::holds_alternative<action_::Count>(action)) return Code(Kind::count);
+    if (const auto* count = std::get_if<action_::Count>(&action)) return Code(Kind::count, place(*count));
     if (std::holds_alternative<action_::List>(action)) return Code(Kind::list);
     if (std::holds_alternative<action_::Increment>(action)) return Code(Kind::increment);
     if (std::holds_alternative<action_::Warn>(action)) return std::nullopt;
@@ -189,10 +198,21 @@ class Script {
     for (unsigned number = 0; 1U << number <= stranger; ++number) {
       const unsigned bit = 1U << number;
       if ((set & bit) == 0) continue;
-      const std::string name = core::client_name(lock_channel, holder_id(number % players_));
+      const unsigned who = number % players_;
+      const std::string name =
+          shares(who) ? core::shared_ear_name(ear_id(who)) : core::client_name(lock_channel, holder_id(who));
       list.push_back({number, bit == stranger ? "redis-cli" : name});
     }
     return list;
+  }
+
+  /// What is counted: the lock's channel, or the mark of a shared ear.
+  [[nodiscard]] unsigned place(const core::action::Count& count) const {
+    if (count.channel == lock_channel) return whole_channel;
+    for (unsigned who = 0; who < players_; ++who) {
+      if (count.channel == core::ear_mark(lock_channel, ear_id(who))) return mark_of(who);
+    }
+    throw std::logic_error("a count of what is not there");
   }
 
   unsigned number_of(const std::string& text, unsigned sender) {
@@ -206,6 +226,7 @@ class Script {
   }
 
   unsigned players_;
+  unsigned shared_ears_;
   std::vector<Payload> payloads_;
   std::map<std::string, unsigned> numbers_;
 };

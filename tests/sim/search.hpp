@@ -55,7 +55,7 @@ class Search {
  public:
   Search(std::vector<core::Request> requests, const Circumstances& circumstances,
          const Expectations& expectations = {})
-      : cast_(std::move(requests)),
+      : cast_(std::move(requests), circumstances.shared_ears),
         how_(circumstances),
         stage_(cast_, how_),
         checker_(cast_, expectations),

@@ -20,14 +20,23 @@ namespace sublock::sim {
 using support::Extent;
 using support::extent;
 
+/// Those written small hear by ears that they share.
+[[nodiscard]] inline Circumstances cast_as(std::string_view mix, Circumstances how) {
+  for (std::size_t who = 0; who < mix.size(); ++who) {
+    if (mix[who] == 'w' || mix[who] == 'r') how.shared_ears |= 1U << who;
+  }
+  return how;
+}
+
 /// The participants, `W` for each writer and `R` for each reader; the earlier is elected first.
 [[nodiscard]] inline std::vector<core::Request> requests(std::string_view mix,
                                                          const Circumstances& circumstances) {
   std::vector<core::Request> all;
   for (const char who : mix) {
     core::Request request;
-    request.mode = who == 'W' ? LockMode::exclusive : LockMode::shared;
-    request.fencing = circumstances.fencing && who == 'W';
+    const bool writes = who == 'W' || who == 'w';
+    request.mode = writes ? LockMode::exclusive : LockMode::shared;
+    request.fencing = circumstances.fencing && writes;
     if (circumstances.self_checks) request.self_check_interval = std::chrono::seconds(3);
     if (circumstances.deadlines) request.deadline = core::Instant(std::chrono::hours(2));
     all.push_back(request);
@@ -61,7 +70,7 @@ template <core::Rules rules = core::Rules{}>
 Findings search(std::string_view mix, const Circumstances& circumstances,
                 const Expectations& expectations = {}) {
   using Shipped = core::Participant<LowestIdElection, ClientListReaper, rules>;
-  return Search<Shipped>(requests(mix, circumstances), circumstances, expectations).run();
+  return Search<Shipped>(requests(mix, circumstances), cast_as(mix, circumstances), expectations).run();
 }
 
 }  // namespace sublock::sim

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace sublock::sim {
 
@@ -27,14 +28,21 @@ class Server : protected Scene<Participant> {
     unsigned count = how_.stranger ? 1 : 0;
     for (const Player& one : world_->players)
       count += (one.ear.counted ? 1U : 0U) + (one.ghost.counted ? 1U : 0U);
-    return count;
+    return how_.one_ear_for_all ? std::min(count, 1U) : count;
   }
 
-  /// Of those, who is on the roster of that kind.
+  /// Of the mark that is kept with the shared ear of `who`.
+  [[nodiscard]] unsigned subscribers_of_mark(unsigned who) const {
+    const auto marks = [](const Ear& ear) { return ear.counted && !ear.unmarked ? 1U : 0U; };
+    const Player& one = world_->players[who];
+    return marks(one.ear) + marks(one.ghost);
+  }
+
+  /// Of those, who is on the roster of that kind. Shared ears are on none.
   [[nodiscard]] unsigned subscribers(LockMode kind) const {
     unsigned count = 0;
     for (unsigned who = 0; who < cast_.size(); ++who) {
-      if (cast_.request(who).mode != kind) continue;
+      if (cast_.request(who).mode != kind || cast_.script().shares(who)) continue;
       const Player& one = world_->players[who];
       count += (one.ear.counted ? 1U : 0U) + (one.ghost.counted ? 1U : 0U);
     }
@@ -59,16 +67,20 @@ class Server : protected Scene<Participant> {
       case Kind::join:
         if (how_.join_in_pieces) return join_a_piece(ear, command, hears, news);
         if (how_.join_in_two_steps) return put_first(ear.in, {Kind::tally, count_with(who, 1)});
+        if (how_.marks_come_late && cast_.script().shares(who)) {
+          if (std::exchange(ear.unmarked, !command.marked())) return;
+          put_first(ear.in, command.with_mark());
+        }
         ear.counted = true;
         ear.hears = hears;
-        return tell({Kind::joined, how_.join_counts ? count_with(who, 0) : 0});
+        return tell({Kind::joined, counts(who) ? count_with(who, 0) : 0});
       case Kind::tally:
         ear.counted = true;
         ear.hears = Ear::Hears::present_channel;
         return tell({Kind::joined, command.number()});
       case Kind::listen: ear.hears = hears; return tell({Kind::listening, command.number()});
       case Kind::leave:
-        ear.counted = false;
+        ear.counted = ear.unmarked = false;
         ear.hears = Ear::Hears::nothing;
         return tell(Kind::left);
       default: throw std::logic_error("an ear does not say that");
@@ -92,6 +104,8 @@ class Server : protected Scene<Participant> {
       return true;
     });
   }
+
+  [[nodiscard]] bool counts(unsigned who) const { return how_.join_counts && !cast_.script().shares(who); }
 
   void put_first(auto& queue, Code code) {
     auto rest = queue;
@@ -134,6 +148,8 @@ class Server : protected Scene<Participant> {
         return;
       }
       case Kind::count:
+        if (command.number() != whole_channel)
+          return answer({Kind::counted, subscribers_of_mark(marked_by(command))});
         if (how_.lean && !somebody_left(one)) return;
         return answer({Kind::counted, subscribers()});
       case Kind::increment: return answer({Kind::incremented, one.ear.counted ? present : past});

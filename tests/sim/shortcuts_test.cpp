@@ -25,7 +25,7 @@ struct Sights {
 };
 
 Sights sights(std::string_view mix, const Circumstances& how) {
-  Search<Shipped> search(requests(mix, how), how);
+  Search<Shipped> search(requests(mix, how), cast_as(mix, how));
   Sights seen;
   search.watch([&](const World& world) {
     std::string all;
@@ -95,6 +95,7 @@ TEST(Shortcuts, OrdersLeftOutLeadNowhereElse) {
     EXPECT_EQ(reduced.owners, full.owners) << mix;
     expect_all_seen(full.together, reduced.together, mix);
   };
+  for (const std::string_view mix : {"wW", "wR"}) compare(mix, {.timeouts = 2, .kills = 1, .cancels = false});
   for (const std::string_view mix : {"WW", "WR", "RR"}) {
     compare(mix, {.kills = 1});
     compare(mix, {.losses = 1, .cancels = false});
@@ -137,7 +138,7 @@ std::optional<Code> happening(const World& world, Move move) {
 TEST(Shortcuts, AStateStandsForAllWithItsKey) {
   const std::uint64_t walks = extent() == Extent::small ? 100 : 2000;
   std::mt19937 random(7);  // NOLINT: the same ways each time
-  for (const std::string_view mix : {"WWW", "WRW", "RRW"}) {
+  for (const std::string_view mix : {"WWW", "WRW", "RRW", "wWr"}) {
     for (const bool lean : {true, false}) {
       const Circumstances how{.tries = 3,
                               .kills = 2,
@@ -150,7 +151,7 @@ TEST(Shortcuts, AStateStandsForAllWithItsKey) {
                               .stranger = !lean,
                               .resets = true,
                               .lean = lean};
-      Cast<Shipped> cast(requests(mix, how));
+      Cast<Shipped> cast(requests(mix, how), cast_as(mix, how).shared_ears);
       Stage<Shipped> stage(cast, how);
       std::size_t steps = 0;
       for (std::uint64_t walk = 0; walk < walks; ++walk) {

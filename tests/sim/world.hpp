@@ -19,7 +19,8 @@ struct Ear {
   enum class Hears : std::uint8_t { nothing, present_channel, past_channel };
 
   bool up = false;
-  bool counted = false;  // subscribed to the lock channel
+  bool counted = false;   // subscribed to the lock channel
+  bool unmarked = false;  // no more to the mark that is kept with it
   Hears hears = Hears::nothing;
   std::uint8_t generation = 0;
   Queue<3> in{};  // commands that the server has not executed yet
@@ -99,7 +100,7 @@ class Packer {
   void flags(const Ear& ear) {
     byte(static_cast<std::uint8_t>((ear.up ? 1U : 0U) | (ear.counted ? 2U : 0U) |
                                    static_cast<unsigned>(ear.hears) << 2U |
-                                   static_cast<unsigned>(ear.generation) << 4U));
+                                   static_cast<unsigned>(ear.generation) << 4U | (ear.unmarked ? 128U : 0U)));
   }
   void queue(const auto& items) {
     static_assert(sizeof(World) < sizeof(Buffer));
@@ -135,7 +136,8 @@ class Unpacker {
     ear.up = (bits & 1U) != 0;
     ear.counted = (bits & 2U) != 0;
     ear.hears = static_cast<Ear::Hears>(bits >> 2U & 3U);
-    ear.generation = static_cast<std::uint8_t>(bits >> 4U);
+    ear.generation = static_cast<std::uint8_t>(bits >> 4U & 7U);
+    ear.unmarked = (bits & 128U) != 0;
   }
   void queue(auto& items) {
     items.clear();

@@ -63,6 +63,13 @@ class Asking : public Attempt {
     out.emplace_back(action::Ping{identity_.channel, response_channel_, encode(ping)});
   }
 
+  /// The server refused a question on a channel we have joined.
+  void step_aside(const Failure& failure, Instant now, Actions& out) {
+    if (!is_transient(failure.code)) return finish(Result::failed, failure, out);
+    note_trouble(failure.text);
+    rest(std::min(request_.check_interval, lag_of_old_peers), now);
+  }
+
   /// Somebody asks who is joined: he stands for election, as if he had answered (R6).
   void remember(const Ping& ping) {
     if (ping.sublock && ping.mode != HolderMode::pending) return;
@@ -227,6 +234,33 @@ class Asking : public Attempt {
 
   // --- looking into silence (R12) ----------------------------------------------------------------
 
+  void ask_for_list(Instant now, Actions& out) {
+    phase_ = Phase::examining;
+    search_ = {};
+    be_patient(now);
+    out.emplace_back(action::List{});
+  }
+
+  /// Before anybody is taken for a stranger: which of the ears that locks share are here?
+  void look_for_ears(const std::vector<Connection>& connections, Instant now, Actions& out) {
+    search_ = EarSearch(identity_.channel, ear_, connections);
+    if (search_.too_many()) {
+      note_trouble(describe_silence(census_) + ", and there are too many shared ears to look for them");
+      return step_back(now, out);
+    }
+    if (search_.pending()) be_patient(now);
+    for (const std::string& mark : search_.marks()) out.emplace_back(action::Count{mark});
+  }
+
+  /// The server won't tell or won't kill, so nobody can know.
+  void look_in_vain(const event::Refused& refused, Instant now, Actions& out) {
+    if (phase_ != Phase::examining && phase_ != Phase::killing) return;
+    if (refused.verb == Verb::count && !search_.pending()) return;  // one of before
+    refusal_ = refused.failure;
+    note_silence();
+    step_back(now, out);
+  }
+
   /// Everybody named for this channel has answered, so the rest own nothing.
   void dismiss_strangers(Actions& out) {
     census_.discount_strangers();
@@ -247,6 +281,12 @@ class Asking : public Attempt {
     timers_.disarm_steps();
     be_patient(now);
     out.emplace_back(std::move(kill));
+  }
+
+  /// They are gone: now to ask those who are left.
+  void bury(Actions& out) {
+    out.emplace_back(action::Warn{describe_kill(std::exchange(suspects_, {})), Warning::reaped});
+    start_over(out);
   }
 
   std::vector<std::string> line_;  // who waits, as the one before us had it

@@ -9,6 +9,7 @@
 #include <sublock/core/event.hpp>
 #include <sublock/core/name.hpp>
 #include <sublock/core/request.hpp>
+#include <sublock/core/shared_ear.hpp>
 #include <sublock/core/suspicion.hpp>
 #include <sublock/core/timers.hpp>
 #include <sublock/core/verdict.hpp>
@@ -96,7 +97,7 @@ class Attempt {
     put(phase_), put(after_leaving_ != Result::none), put(open_), put(contacted_);
     put(request_.mode), put(request_.once), put(request_.fail_when_locked);
     for (std::size_t i = 0; i < Timers::count; ++i) put(timers_.armed(static_cast<Timer>(i)));
-    key += response_channel_;
+    key += response_channel_ + ear_;
     const bool weighs = phase_ == Phase::probing || phase_ == Phase::examining;
     if (weighs || phase_ == Phase::tuning || phase_ == Phase::resting || phase_ == Phase::killing) {
       put(elected_), put(succeeding_), put(handed_over_), put(looked_twice_);
@@ -106,6 +107,7 @@ class Attempt {
       }
     }
     if (weighs) put(overheard_long_enough_);
+    if (phase_ == Phase::examining) key += search_.state_key();
     const bool stands_ready = phase_ == Phase::resting && succeeding_;
     if (stands_ready) put(census_.overheard() || census_.strangers() > 0);
     const bool counts_pings = weighs || stands_ready;
@@ -175,6 +177,7 @@ class Attempt {
     self.pid = identity_.pid;
     self.label = identity_.label;
     self.priority = identity_.priority;
+    self.ear = ear_;
     const auto since = [now](Instant then) {
       return std::chrono::floor<std::chrono::milliseconds>(now - then);
     };
@@ -225,13 +228,6 @@ class Attempt {
   void give_up(Actions& out) {
     if (trouble_.code == Errc::busy) return finish(Result::busy, {}, out);
     finish(Result::failed, Failure(trouble_), out);
-  }
-
-  /// The server refused a question on a channel we have joined.
-  void step_aside(const Failure& failure, Instant now, Actions& out) {
-    if (!is_transient(failure.code)) return finish(Result::failed, failure, out);
-    note_trouble(failure.text);
-    rest(std::min(request_.check_interval, lag_of_old_peers), now);
   }
 
   /// Not joined any more, or never was: tries again, or gives up where that is no use.
@@ -371,6 +367,7 @@ class Attempt {
   Instant started_;
   Instant held_since_;
   bool open_ = false;       // the line has an ear
+  std::string ear_;         // its id, if others share it
   bool contacted_ = false;  // the server has answered this object at least once
   bool elected_ = false;
   bool succeeding_ = false;   // the owner has told us to stand ready
@@ -387,6 +384,7 @@ class Attempt {
   Census census_;
   HeardPings heard_;
   Suspects suspects_;
+  EarSearch search_;  // for shared ears, of the last list
   Failure failure_;
   Failure trouble_;
   Failure refusal_;  // why silence could not be looked into, the last time it was tried

@@ -83,16 +83,22 @@ class Census {
   /// Everybody's answers but our own, by id.
   [[nodiscard]] const std::map<std::string, Holder>& answers() const { return answers_; }
 
-  [[nodiscard]] bool has_answered(const std::string& holder_id) const { return answers_.contains(holder_id); }
+  /// A holder, or somebody on the shared ear of that id.
+  [[nodiscard]] bool has_answered(const std::string& id) const {
+    return answers_.contains(id) || any_of([&](const Holder& answer) { return answer.ear == id; });
+  }
 
   [[nodiscard]] bool any_of(auto predicate) const {
     return std::ranges::any_of(answers_, [&](const auto& entry) { return predicate(entry.second); });
   }
 
-  /// Ids that answered, our own among them, sorted.
+  /// Ids that answered, our own among them, and of the shared ears by which they did; sorted.
   [[nodiscard]] std::vector<std::string> answered() const {
     std::set<std::string> ids;
-    for (const auto& [id, answer] : answers_) ids.insert(id);
+    for (const auto& [id, answer] : answers_) {
+      ids.insert(id);
+      if (!answer.ear.empty()) ids.insert(answer.ear);
+    }
     if (echoed_) ids.insert(self_);
     return {ids.begin(), ids.end()};
   }
@@ -109,6 +115,7 @@ class Census {
       key += answer.leaving ? 'L' : '-';
       key += answer.next ? 'N' : '-';
       key += answer.held_for ? 'H' : '-';
+      key += answer.ear;
     }
     return key;
   }

@@ -30,7 +30,9 @@ enum class Warning {
 namespace event {
 
 /// The line has an ear and a mouth: both connections are up, authenticated, and to a primary.
-struct Opened {};
+struct Opened {
+  std::string ear;  ///< the id of the ear, where other lines share it, see shared_ear.hpp; else empty
+};
 
 /// The ear is subscribed to the lock channel and to the response channel.
 struct Joined {

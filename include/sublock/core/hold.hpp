@@ -82,6 +82,13 @@ class Hold : public Asking {
     leave(again ? Result::none : Result::failed, out, succession_.wake());
   }
 
+  void wait_in_vain_for_token(Actions& out) {
+    bequeath(out);
+    const char* silence = fence_token_ ? " did not deliver the check of it" : " did not answer INCR";
+    finish(Result::failed, {Errc::connect, "no fencing token: " + request_.server + silence + " in time"},
+           out);
+  }
+
   void hold(Instant now, Actions& out) {
     phase_ = Phase::holding;
     result_ = Result::acquired;

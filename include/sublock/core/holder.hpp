@@ -71,6 +71,7 @@ struct Holder {
   std::int64_t pid = 0;       ///< on that host
   std::string label{};        ///< what its user calls it
   std::int64_t priority = 0;  ///< for elections that look at it
+  std::string ear{};          ///< the shared ear that it hears by; empty for one of its own
   /// For how long it has held the lock; empty while it doesn't.
   std::optional<std::chrono::milliseconds> held_for{};
   /// For how long it has been trying; told only to one who looks on from outside.

@@ -102,8 +102,9 @@ class Participant : public Hold {
  private:
   // --- events ------------------------------------------------------------------------------------
 
-  void handle(const event::Opened&, Instant now, Actions& out) {
+  void handle(const event::Opened& opened, Instant now, Actions& out) {
     open_ = contacted_ = true;
+    ear_ = opened.ear;
     if (phase_ != Phase::opening) return;
     if (std::exchange(request_.polite, false) && may_wait()) return queue_up(now, out);
     join(out);
@@ -153,6 +154,10 @@ class Participant : public Hold {
     if constexpr (!rules.count_in_join) {
       if (phase_ == Phase::joining) return counted.count == 1 ? claim(now, out) : ping(now, out);
     }
+    if (phase_ == Phase::examining && search_.pending()) {
+      search_.take(counted.count);
+      return examine_once_known(now, out);
+    }
     if (phase_ == Phase::waiting && is_late() && counted.count == 0) return come_in(out);
     if (phase_ == Phase::resting && counted.count == 1) return start_over(out);  // nobody else is left
     // Whoever has gone without an answer won't give one: ask those who are left.
@@ -161,13 +166,14 @@ class Participant : public Hold {
   }
 
   void handle(const event::Listed& listed, Instant now, Actions& out) {
-    if (phase_ == Phase::examining) examine(listed.connections, now, out);
+    if (phase_ != Phase::examining) return;
+    if constexpr (!rules.shared_ears_count) return examine(listed.connections, now, out);
+    look_for_ears(listed.connections, now, out);
+    examine_once_known(now, out);
   }
 
   void handle(const event::Killed&, Instant, Actions& out) {
-    if (phase_ != Phase::killing) return;
-    out.emplace_back(action::Warn{describe_kill(std::exchange(suspects_, {})), Warning::reaped});
-    start_over(out);
+    if (phase_ == Phase::killing) bury(out);
   }
 
   void handle(const event::Incremented& incremented, Instant now, Actions& out) {
@@ -208,12 +214,9 @@ class Participant : public Hold {
       case Verb::increment:
         if (phase_ == Phase::fencing) do_without(refused.failure, out);
         return;
+      case Verb::count:
       case Verb::list:
-      case Verb::kill:
-        if (phase_ != Phase::examining && phase_ != Phase::killing) return;
-        refusal_ = refused.failure;
-        note_silence();
-        return step_back(now, out);
+      case Verb::kill: return look_in_vain(refused, now, out);
       default: return;
     }
   }
@@ -333,12 +336,7 @@ class Participant : public Hold {
   void lose_patience(Instant now, Actions& out) {
     if (holds()) return fail_check(out);
     if (phase_ == Phase::waiting) return wait_in_vain();
-    if (phase_ == Phase::fencing) {
-      bequeath(out);
-      const char* silence = fence_token_ ? " did not deliver the check of it" : " did not answer INCR";
-      return finish(Result::failed,
-                    {Errc::connect, "no fencing token: " + request_.server + silence + " in time"}, out);
-    }
+    if (phase_ == Phase::fencing) return wait_in_vain_for_token(out);
     if (phase_ != Phase::probing || !census_.heard_itself()) {
       // Our own silence proves nothing about others.
       note_trouble(request_.server + " did not deliver our own question in time");
@@ -350,9 +348,11 @@ class Participant : public Hold {
     }
     note_silence();
     if constexpr (!Reaper::asks) return step_back(now, out);
-    phase_ = Phase::examining;
-    be_patient(now);
-    out.emplace_back(action::List{});
+    ask_for_list(now, out);
+  }
+
+  void examine_once_known(Instant now, Actions& out) {
+    if (phase_ == Phase::examining && !search_.pending()) examine(search_.connections(), now, out);
   }
 
   void examine(const std::vector<Connection>& connections, Instant now, Actions& out) {

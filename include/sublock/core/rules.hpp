@@ -19,6 +19,7 @@ struct Rules {
   bool grant_yields = true;           ///< R10: without it, a grant is taken whoever comes before in the order
   bool loss_is_final = true;          ///< R11: without it, a holder that lost its ear goes on
   bool kill_only_asked_twice = true;  ///< R12: without it, one silence is enough
+  bool shared_ears_count = true;      ///< R12: without it, whoever hears by a shared ear is a stranger
   bool token_needs_proof = true;      ///< without it, a token counts that was drawn after the lock was lost
 };
 

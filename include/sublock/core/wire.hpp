@@ -6,6 +6,7 @@
 // worst it could mean.
 
 #include <sublock/core/holder.hpp>
+#include <sublock/core/name.hpp>
 #include <sublock/core/record.hpp>
 
 #include <boost/hana/define_struct.hpp>
@@ -81,16 +82,17 @@ struct Ping {
 };
 
 struct ReplyExtension {
-  BOOST_HANA_DEFINE_STRUCT(ReplyExtension,                           //
-                           (std::int64_t, v),                        //
-                           (bool, leaving),                          //
-                           (bool, next),                             //
-                           (std::string, host),                      //
-                           (std::int64_t, pid),                      //
-                           (std::string, label),                     //
-                           (std::optional<std::int64_t>, since_ms),  //
-                           (std::optional<std::int64_t>, priority),  //
-                           (std::optional<std::int64_t>, waiting_ms));
+  BOOST_HANA_DEFINE_STRUCT(ReplyExtension,                             //
+                           (std::int64_t, v),                          //
+                           (bool, leaving),                            //
+                           (bool, next),                               //
+                           (std::string, host),                        //
+                           (std::int64_t, pid),                        //
+                           (std::string, label),                       //
+                           (std::optional<std::int64_t>, since_ms),    //
+                           (std::optional<std::int64_t>, priority),    //
+                           (std::optional<std::int64_t>, waiting_ms),  //
+                           (std::optional<std::string>, ear));
 };
 
 struct Reply {
@@ -209,6 +211,7 @@ struct Grant {
   if (holder.held_for) extension.since_ms = holder.held_for->count();
   extension.priority = holder.priority;
   if (holder.waiting_for) extension.waiting_ms = holder.waiting_for->count();
+  if (!holder.ear.empty()) extension.ear = holder.ear;
   out.sublock.emplace(std::move(extension));
   return record::encode(out);
 }
@@ -301,6 +304,7 @@ namespace detail {
     holder.pid = extension->pid;
     holder.label = detail::clipped(std::move(extension->label));
     holder.priority = extension->priority.value_or(0);
+    if (extension->ear && is_holder_id(*extension->ear)) holder.ear = std::move(*extension->ear);
     if (extension->since_ms) holder.held_for = std::chrono::milliseconds(*extension->since_ms);
     if (extension->waiting_ms) holder.waiting_for = std::chrono::milliseconds(*extension->waiting_ms);
   }

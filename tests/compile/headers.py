@@ -4,10 +4,11 @@
 
     headers.py [--gate] COMPILER INCLUDE_DIR HEADER...
 
-Compiles each header as all that a program includes. Of the doors, those that users name, it prints a table, and
---gate holds two counts, which are the same on every machine as seconds are not, against what each was allowed:
-how much text a compiler reads, and how many templates clang instantiates. The measure is the floor, which is what
-the JSON parser and the standard library cost by themselves, in the same run: it moves with their versions.
+Compiles each header as all that a program includes; one with which another begins stands alone there, and is not
+compiled again. Of the doors, those that users name, it prints a table, and --gate holds two counts, which are the same
+on every machine as seconds are not, against what each was allowed: how much text a compiler reads, and how many
+templates clang instantiates. The measure is the floor, which is what the JSON parser and the standard library cost by
+themselves, in the same run: it moves with their versions.
 """
 import concurrent.futures
 import json
@@ -75,6 +76,18 @@ class Bench:
                 self.closure(name, seen) if name.startswith("sublock/") else seen.add(name)
         return seen
 
+    def uses_parser(self, header):
+        return PARSER in self.closure(header)
+
+    def begun_with(self, headers, doors):
+        """Those with which another one begins, with nothing before them that they would not have themselves."""
+        begun = set()
+        for header in headers:
+            first = re.search(r"#include <([^>]+)>", (self.include_dir / header).read_text())
+            if first and first[1] in headers and (header in doors or self.uses_parser(header) == self.uses_parser(first[1])):
+                begun.add(first[1])
+        return begun
+
     def compile(self, name, text, *flags):
         """The source file and the seconds of CPU, or nothing where it is no C++."""
         source = self.folder / (re.sub(r"\W", "_", name) + ".cpp")
@@ -85,7 +98,7 @@ class Bench:
         return None if process.returncode else (source, usage.ru_utime + usage.ru_stime)
 
     def alone(self, header):
-        flags = self.parser if PARSER in self.closure(header) else []
+        flags = self.parser if self.uses_parser(header) else []
         return self.compile(header, include([header]), "-fsyntax-only", *flags)
 
     def weighed(self, name, text):
@@ -114,7 +127,8 @@ def main(words):
         floor = pool.submit(bench.weighed, "floor", include(FLOOR))
         weighed = {name: pool.submit(bench.weighed, name, TAKEN_TEXT if name == TAKEN else include([name]))
                    for name in doors}
-        alone = {name: pool.submit(bench.alone, name) for name in headers if name not in weighed}
+        rest = set(headers) - set(doors) - bench.begun_with(headers, doors)
+        alone = {name: pool.submit(bench.alone, name) for name in sorted(rest)}
 
         floor = floor.result()
         print(f"{'':32} {'CPU s':>6} {'x floor':>8}   {'text KB':>8} {'x floor':>8} {'allowed':>8}"

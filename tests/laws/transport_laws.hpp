@@ -16,6 +16,9 @@
 // | `close_everything()`       | the server closes every connection of this world's processes             |
 // | `close_mouths()`           | the server closes every one that subscribes to nothing                   |
 //
+// It may have a static `channel_of(name)`: what a channel that begins with `name` must be called there; and
+// `refuses_to_ask`, where to listen and to ping can't be one step.
+//
 // Nothing here takes time to be virtual, or a delivery to happen inside a call.
 
 #include <gmock/gmock.h>
@@ -48,6 +51,7 @@ class TransportFixture : public ::testing::Test {
   TransportFixture() {
     static int tests = 0;
     channel = "laws-" + std::to_string(::getpid()) + '-' + std::to_string(++tests);
+    if constexpr (requires { World::channel_of(channel); }) channel = World::channel_of(channel);
   }
 
   /// A response channel or inbox of our channel.
@@ -194,8 +198,18 @@ TYPED_TEST_P(TransportLaws, APingCountsSubscribersOfTheLockOnly) {
 TYPED_TEST_P(TransportLaws, WhoAsksHearsTheAnswersAndIsNotCounted) {
   auto holder = this->joined("a");
   auto asker = this->opened();
-  ASSERT_TRUE(asker->template answered<event::Pinged>(
-      [&](auto& line) { line.ask(this->channel, this->response("in"), "who is there?"); }));
+  const auto ask = [&](auto& line) { line.ask(this->channel, this->response("in"), "who is there?"); };
+  if constexpr (requires { TypeParam::refuses_to_ask; }) {
+    // Then the two steps do what the one would.
+    ASSERT_TRUE(asker->template answered<event::Refused>(ask));
+    EXPECT_EQ(asker->template last<event::Refused>().verb, core::Verb::ask);
+    ASSERT_TRUE(
+        asker->template answered<event::Listening>([&](auto& line) { line.listen(this->response("in")); }));
+    ASSERT_TRUE(asker->template answered<event::Pinged>(
+        [&](auto& line) { line.ping(this->channel, this->response("in"), "who is there?"); }));
+  } else {
+    ASSERT_TRUE(asker->template answered<event::Pinged>(ask));
+  }
   const auto pinged = asker->template last<event::Pinged>();
   EXPECT_EQ(pinged.response_channel, this->response("in"));
   EXPECT_EQ(pinged.count, 1u);

@@ -26,16 +26,18 @@
 
 namespace sublock::testing {
 
-/// `Server::arguments()` says how its redis-server is started, `Server::reach(server)` how it is reached.
+/// `Server` says how its redis-server is started, reached and spoken to: see PlainServer.
 template <class Server>
 class LiveWorldOn {
  public:
-  using Transport = HiredisTransport;
+  using Transport = typename Server::Transport;
   using Clock = SteadyClock;
   static constexpr bool exact = false;
 
   std::shared_ptr<Transport> connect() { return Transport::make(reach()); }
-  [[nodiscard]] Transport::Options reach() const { return Server::reach(redis()); }
+  [[nodiscard]] typename Transport::Options reach() const { return Server::reach(redis()); }
+  /// What a channel that begins with `name` must be called.
+  static std::string channel_of(const std::string& name) { return Server::channel_of(name); }
   [[nodiscard]] Clock clock() const { return {}; }
   [[nodiscard]] Timer after(Duration span, std::function<void()> act) { return {span, std::move(act)}; }
 
@@ -46,13 +48,13 @@ class LiveWorldOn {
 
   std::size_t subscribers(const std::string& channel) {
     const std::lock_guard lock(mutex());
-    return static_cast<std::size_t>(redis().subscribers(channel));
+    return Server::subscribers(redis(), channel);
   }
 
   void stranger(const std::string& channel, const std::string& name = {}) {
     Stranger stranger(redisConnect("127.0.0.1", redis().port()));
     if (!name.empty()) say(*stranger, {"CLIENT", "SETNAME", name});
-    say(*stranger, {"SUBSCRIBE", channel});
+    say(*stranger, {Server::subscribe, channel});
     strangers_.push_back(std::move(stranger));
   }
 
@@ -114,6 +116,8 @@ class LiveWorldOn {
   /// One server for all laws: each uses a channel of its own.
   static support::LiveRedis& redis() {
     static support::LiveRedis server(Server::arguments());
+    static const bool prepared = (Server::prepare(server), true);
+    static_cast<void>(prepared);
     return server;
   }
 
@@ -122,6 +126,14 @@ class LiveWorldOn {
 
 /// As Debian has it.
 struct PlainServer {
+  using Transport = HiredisTransport;
+  static constexpr const char* subscribe = "SUBSCRIBE";
+  static constexpr const char* publish = "PUBLISH";
+  static std::size_t subscribers(support::LiveRedis& server, const std::string& channel) {
+    return static_cast<std::size_t>(server.subscribers(channel));
+  }
+  static std::string channel_of(const std::string& name) { return name; }
+  static void prepare(support::LiveRedis& /*server*/) {}
   static std::vector<std::string> arguments() { return {}; }
   static ConnectionOptions reach(support::LiveRedis& server) { return {.url = server.url()}; }
 };

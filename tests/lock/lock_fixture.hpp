@@ -59,6 +59,7 @@ class LockFixture : public ::testing::Test {
   LockFixture() {
     static int tests = 0;
     channel = "lock-laws-" + std::to_string(::getpid()) + '-' + std::to_string(++tests);
+    if constexpr (requires { World::channel_of(channel); }) channel = World::channel_of(channel);
   }
 
   /// Quick to look again, so that a test in real time is short.

@@ -132,7 +132,12 @@ TYPED_TEST_P(LockUseLaws, ImpossibleChannelsAreRefused) {
   EXPECT_EQ(this->error_of_making("a\xc3", options), Errc::usage);
   EXPECT_EQ(this->error_of_making("\xed\xa0\x80", options), Errc::usage);
   EXPECT_EQ(this->error_of_making(std::string(65'537, 'x'), options), Errc::usage);
-  EXPECT_EQ(this->error_of_making(std::string(65'536, 'x'), options), std::nullopt);
+  std::string longest(65'536, 'x');
+  if constexpr (requires { TypeParam::channel_of(longest); }) {
+    longest = TypeParam::channel_of(longest);  // which may put something around it
+    longest = TypeParam::channel_of(std::string(2 * 65'536 - longest.size(), 'x'));
+  }
+  EXPECT_EQ(this->error_of_making(longest, options), std::nullopt);
   try {
     typename TestFixture::Lock lock("ab\x80", options);
     FAIL() << "a lock on bytes that JSON can't carry";

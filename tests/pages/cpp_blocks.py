@@ -19,6 +19,7 @@ for block in re.finditer(r"^```cpp\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     code = "\n".join("" if "❌" in row else row for row in block[1].split("\n"))
     code = code.replace('"redis://127.0.0.1:6379"', "here()").replace('"rediss://127.0.0.1:6380"', "tls_here()")
     code = code.replace('"redis+sentinel://127.0.0.1:26379/mymaster"', "watched_here()")
+    code = code.replace('"redis+cluster://127.0.0.1:7000,127.0.0.1:7001"', "cluster_here()")
     functions.append(f"inline void block_{line}(const Connection& connection) {{\n  (void)connection;\n"
                      f'#line {line} "{page}"\n{code}}}\n')
     table.append(f"    {{{line}, {json.dumps(heading, ensure_ascii=False)}, block_{line}}},\n")

@@ -8,12 +8,14 @@
 #include <pages/page.hpp>
 #include <sublock/clock/manual.hpp>
 #include <sublock/lock_all.hpp>
+#include <sublock/redis_cluster_lock.hpp>
 #include <sublock/redis_getlock.hpp>
 #include <sublock/redis_lock.hpp>
 #include <sublock/redis_majority_lock.hpp>
 #include <sublock/transport/in_memory.hpp>
 #include <sublock/transport/openssl.hpp>
 #include <support/authority.hpp>
+#include <support/eventually.hpp>
 #include <support/live_redis.hpp>
 #include <support/process.hpp>
 
@@ -55,6 +57,18 @@ std::string url, tls_url, watched_url, ca_file;
 std::string here() { return url; }
 std::string tls_here() { return tls_url; }
 std::string watched_here() { return watched_url; }
+/// A cluster of one node, for whoever needs it.
+std::string cluster_here() {
+  const static std::unique_ptr<support::LiveRedis> node = [] {
+    auto alone = std::make_unique<support::LiveRedis>(std::vector<std::string>{"--cluster-enabled", "yes"});
+    alone->command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+    EXPECT_TRUE(support::eventually([&] {
+      return alone->command({"CLUSTER", "INFO"}).find("cluster_state:ok") != std::string::npos;
+    }));
+    return alone;
+  }();
+  return "redis+cluster" + node->url().substr(node->url().find(':'));
+}
 Connection first, second, third;
 std::stop_source stopping;
 int rows = 0;

@@ -68,6 +68,20 @@ class LiveRedis {
   [[nodiscard]] std::string socket_path() const { return folder_ + "/socket"; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
+  /// That nobody listens on just now.
+  static int free_port() {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const raw = reinterpret_cast<sockaddr*>(&address);
+    const bool ok = ::bind(fd, raw, size) == 0 && ::getsockname(fd, raw, &size) == 0;
+    ::close(fd);
+    if (!ok) throw std::runtime_error("no free port: " + std::string(std::strerror(errno)));
+    return ntohs(address.sin_port);
+  }
+
   /// What the server wrote to its log.
   [[nodiscard]] std::string log() const {
     std::ifstream in(folder_ + "/log");
@@ -105,8 +119,13 @@ class LiveRedis {
   /// It stands still when this returns.
   void pause() {
     if (!stop_and_wait(pid_)) throw std::runtime_error("the test's redis-server does not stand still");
+    paused_ = true;
   }
-  void resume() { ::kill(pid_, SIGCONT); }
+  void resume() {
+    ::kill(pid_, SIGCONT);
+    paused_ = false;
+  }
+  [[nodiscard]] bool paused() const noexcept { return paused_; }
 
   /// The answer to a command, as text: elements of a list one a line, an error with its first word, nil
   /// as "". Arguments are bytes. Throws if the server can't be asked.
@@ -148,19 +167,6 @@ class LiveRedis {
   using Reply = std::unique_ptr<redisReply, Free>;
 
   [[nodiscard]] std::string config_path() const { return folder_ + "/config"; }
-
-  static int free_port() {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const raw = reinterpret_cast<sockaddr*>(&address);
-    const bool ok = ::bind(fd, raw, size) == 0 && ::getsockname(fd, raw, &size) == 0;
-    ::close(fd);
-    if (!ok) throw std::runtime_error("no free port: " + std::string(std::strerror(errno)));
-    return ntohs(address.sin_port);
-  }
 
   /// Whether it runs and answers; else nothing of it is left.
   bool start() {
@@ -237,6 +243,7 @@ class LiveRedis {
   }
 
   std::vector<std::string> arguments_;
+  bool paused_ = false;
   std::string folder_;
   int port_ = 0;
   pid_t pid_ = -1;

@@ -35,13 +35,14 @@ inline constexpr std::size_t slots = 16'384;
 }
 
 /// A lock's channel, its response channels and its fence live in one slot: that takes a hash tag.
-/// Throws LockError(usage) with the name to use instead.
+/// Throws LockError(usage), with the name to use instead.
 inline void check_channel(std::string_view channel) {
   if (!hash_tag(channel).empty()) return;
-  throw LockError({Errc::usage,
-                   "in a cluster a lock's channels must share a slot, so the channel needs a hash tag: "
-                   "write {" +
-                       hiredis::shown(channel) + "} instead of " + hiredis::shown(channel)});
+  const std::string better = '{' + std::string(channel) + '}';
+  const std::string advice =
+      hash_tag(better).empty() ? "put a part of it into braces" : "write " + hiredis::shown(better);
+  throw LockError({Errc::usage, "in a cluster a lock's channels must share a slot, so that '" +
+                                    hiredis::shown(channel) + "' needs a hash tag: " + advice});
 }
 
 }  // namespace sublock::cluster

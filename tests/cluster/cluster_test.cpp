@@ -48,7 +48,11 @@ class Cluster : public ::testing::Test {
   [[nodiscard]] std::jthread waiter(const Connection& connection) {
     return std::jthread([this, connection] {
       RedisClusterLock lock(connection, channel);
-      got = lock.try_lock_for(30s);
+      try {
+        got = lock.try_lock_for(30s);
+      } catch (const sublock::LockError& error) {
+        ADD_FAILURE() << error.what();
+      }
       done = true;
     });
   }

@@ -19,6 +19,7 @@
 namespace sublock::hiredis {
 
 class Ear;
+class Mouth;
 class Server;
 
 /// A line, as the transport knows it. Needs the transport's mutex.
@@ -29,6 +30,7 @@ struct LineState : std::enable_shared_from_this<LineState> {
   std::shared_ptr<Ear> ear;          // null while not open, or while there is no address to connect to
   Server* server = nullptr;          // to which it is, or was last, led; outlives it
   std::size_t slot = 0;              // of its channel, in a cluster
+  std::string channel;               // where ears are shared, by others of other channels
   bool deaf = false;                 // a desk's: an ear is not needed to be open
   bool open = false;                 // from open() to close() or until the ear is lost
   bool announced = false;            // Opened is told or on its way

@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +46,7 @@ class SpareReader {
 
 /// Appends one command, byte for byte, whatever its words contain. By hand, since hiredis prints every length
 /// with sprintf, which is a tenth of what taking a lock costs beside the round trip.
-inline void append(std::string& out, std::initializer_list<std::string_view> words) {
+inline void append(std::string& out, std::span<const std::string_view> words) {
   const auto append_count = [&out](char kind, std::size_t count) {
     out += kind;
     out += std::to_string(count);
@@ -57,6 +58,9 @@ inline void append(std::string& out, std::initializer_list<std::string_view> wor
     out += word;
     out += "\r\n";
   }
+}
+inline void append(std::string& out, std::initializer_list<std::string_view> words) {
+  append(out, std::span(words.begin(), words.size()));
 }
 
 [[nodiscard]] inline bool is_error(const redisReply& reply) { return reply.type == REDIS_REPLY_ERROR; }

@@ -10,6 +10,7 @@
 #include <sublock/transport/hiredis/ear.hpp>
 #include <sublock/transport/hiredis/hub.hpp>
 #include <sublock/transport/hiredis/mouth.hpp>
+#include <sublock/transport/hiredis/own_ear.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -25,12 +26,13 @@ namespace sublock::hiredis {
 /// Everything here needs the hub's mutex, but for the constructor and the destructor.
 class Server final : private Ear::Owner, private Mouth::Owner {
  public:
-  /// `hub` outlives it.
-  Server(Hub& hub, Settings its_settings)
+  /// `hub` outlives it, and so does where ears come from, if each line does not have its own.
+  Server(Hub& hub, Settings its_settings, EarSource* source = nullptr)
       : settings(std::move(its_settings)),
         mouth(std::make_shared<Mouth>(hub.poller, settings, hub.spare_reader, hub.delivery,
                                       static_cast<Mouth::Owner&>(*this))),
         hub_(hub),
+        source_(source),
         addresses_(numeric_addresses(settings.endpoint)),
         numeric_(!addresses_.empty()),
         must_ask_(!numeric_) {}
@@ -108,7 +110,7 @@ class Server final : private Ear::Owner, private Mouth::Owner {
 
   /// The line can't be had, or is no more.
   void lose(LineState& line, const Failure& failure) {
-    if (line.ear) unseat(line)->close();
+    if (line.ear) unseat(line)->drop();
     lines_.erase(&line);
     hub_.lose(line, failure);
   }
@@ -175,10 +177,11 @@ class Server final : private Ear::Owner, private Mouth::Owner {
   }
 
   void break_with_all(const Failure& failure) {
-    for (const auto& ear : std::exchange(idle_ears_, {})) ear->close();
+    for (const auto& ear : std::exchange(idle_ears_, {})) ear->drop();
     const auto lines = lines_;
     for (LineState* line : lines)
       if (line->ear) lose_ear(*line, failure);
+    if (source_) source_->drop_all();
     mouth->break_off(failure);
   }
 
@@ -190,10 +193,13 @@ class Server final : private Ear::Owner, private Mouth::Owner {
   }
 
   void connect_ear(LineState& line, core::Instant now) {
-    auto ear = std::make_shared<Ear>(hub_.poller, settings, hub_.spare_reader, hub_.delivery, traits_,
-                                     static_cast<Ear::Owner&>(*this));
+    Ear::Owner& self = *this;
+    const std::shared_ptr<Ear> ear = source_
+                                         ? source_->ear_for(line, settings, *mouth, self)
+                                         : std::make_shared<OwnEar>(hub_.poller, settings, hub_.spare_reader,
+                                                                    hub_.delivery, traits_, self);
     seat(line, ear);
-    ear->connect(addresses_, now);
+    ear->open(addresses_, now);
   }
 
   /// Tells the ear of a desk what to hear.
@@ -209,7 +215,7 @@ class Server final : private Ear::Owner, private Mouth::Owner {
     if (ear->clean() && idle_ears_.size() < settings.options.idle_ears_max) {
       idle_ears_.push_back(ear);
     } else {
-      ear->close();
+      ear->drop();
     }
   }
 
@@ -226,7 +232,7 @@ class Server final : private Ear::Owner, private Mouth::Owner {
   /// No pool may have it: a desk does without, all others are lost.
   void lose_ear(LineState& line, const Failure& failure) {
     if (!line.deaf) return lose(line, failure);
-    unseat(line)->close();
+    unseat(line)->drop();
     line.to_hear.clear();
     hub_.delivery.later(line, core::event::Refused{core::Verb::listen, failure});
   }
@@ -237,11 +243,11 @@ class Server final : private Ear::Owner, private Mouth::Owner {
   }
 
   void announce(LineState& line) {
-    const bool hears = line.deaf || (line.ear && line.ear->ready());
+    const bool hears = line.deaf || (line.ear && line.ear->hears_now());
     if (!line.open || line.announced || !hears || !mouth->ready()) return;
     line.announced = true;
     // Waking the keeper for a pooled ear would cost more than all the rest of taking a free lock.
-    hub_.delivery.with_next_turn(line, core::event::Opened{});
+    hub_.delivery.with_next_turn(line, core::event::Opened{line.ear ? line.ear->id() : std::string()});
   }
 
   void on_ear_ready(Ear& ear) override {
@@ -281,6 +287,7 @@ class Server final : private Ear::Owner, private Mouth::Owner {
   [[nodiscard]] const Addresses& addresses() const override { return addresses_; }
 
   Hub& hub_;
+  EarSource* const source_;
   std::unordered_set<LineState*> lines_;         // the open ones
   std::vector<std::shared_ptr<Ear>> idle_ears_;  // all clean, the warmest last
   ServerTraits traits_;

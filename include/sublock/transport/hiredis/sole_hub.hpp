@@ -14,9 +14,10 @@
 
 namespace sublock::hiredis {
 
-class SoleHub final : public Hub {
+class SoleHub : public Hub {
  public:
-  explicit SoleHub(const ConnectionOptions& options) : server_(*this, Settings(options)) {
+  explicit SoleHub(const ConnectionOptions& options, EarSource* source = nullptr)
+      : server_(*this, Settings(options), source) {
     if (server_.settings.endpoint.seeds.empty()) return;
     throw LockError({Errc::usage,
                      "the connection URL leads to a cluster, where a lock of one server can't live: use "

@@ -92,13 +92,14 @@ class Waiter final : public Sleeper {
     // On the way to a free lock the mouth has nothing to tell; the keeper may as well keep it.
     const std::shared_ptr<Mouth> mouth = line_->open && line_->server ? line_->server->mouth : nullptr;
     const bool needs_mouth = mouth && (!line_->announced || mouth->awaits_answers());
+    const std::shared_ptr<Link> ear = line_->ear ? line_->ear->link() : nullptr;
     std::erase_if(leased_, [&](const Leased& leased) {
-      const bool needed = leased.link == line_->ear || (leased.link == mouth && needs_mouth);
+      const bool needed = leased.link == ear || (leased.link == mouth && needs_mouth);
       if (needed && !leased.link->closed()) return false;
       give_back(*leased.link);
       return true;
     });
-    take(line_->ear);
+    take(ear);
     if (needs_mouth) take(mouth);
   }
 

@@ -16,10 +16,11 @@
 // | `close_mouths()`           | the server closes every one that subscribes to nothing                   |
 //
 // It may have a static `channel_of(name)`: what a channel that begins with `name` must be called there; and
-// `refuses_to_ask`, where to listen and to ping can't be one step.
+// `refuses_to_ask`, where to listen and to ping can't be one step; `shares_ears`, where names are not of one channel.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <sublock/core/shared_ear.hpp>
 #include <sublock/policies.hpp>
 #include <support/recorder.hpp>
 
@@ -84,7 +85,11 @@ class TransportFixture : public ::testing::Test {
   std::vector<core::Connection> named(Process& caller) {
     EXPECT_TRUE(caller.template answered<event::Listed>([](auto& line) { line.list(); }));
     auto listed = caller.template last<event::Listed>().connections;
-    std::erase_if(listed, [&](const auto& connection) { return !connection.name.starts_with(channel); });
+    std::erase_if(listed, [&](const auto& connection) {
+      const auto ear = core::shared_ear_named(connection.name);
+      return !connection.name.starts_with(channel) &&
+             (!ear || this->world.subscribers(core::ear_mark(channel, *ear)) == 0);
+    });
     std::ranges::sort(listed, {}, &core::Connection::name);
     return listed;
   }

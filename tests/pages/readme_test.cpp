@@ -12,6 +12,7 @@
 #include <sublock/redis_getlock.hpp>
 #include <sublock/redis_lock.hpp>
 #include <sublock/redis_majority_lock.hpp>
+#include <sublock/redis_shared_ear_lock.hpp>
 #include <sublock/transport/in_memory.hpp>
 #include <sublock/transport/openssl.hpp>
 #include <support/authority.hpp>

@@ -74,6 +74,7 @@ using Said = std::vector<Action>;
 inline const Said nothing;
 inline const Said leave{action::Leave{}};
 inline const Said look_at_count{action::Count{"L"}};
+inline const Said list{action::List{}};
 
 template <class Reaper = ClientListReaper>
 class Conversation {

@@ -14,7 +14,6 @@ namespace {
 using namespace testing_ids;
 using namespace std::chrono_literals;
 
-const Said list{action::List{}};
 const std::string ear(32, 'e');
 const std::string other_ear(32, 'f');
 const std::string own_ear(32, 'a');

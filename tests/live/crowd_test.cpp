@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: MIT
 
 // A thousand on one lock of a real server, and thousands of locks on one connection object: all who hold one answer in
-// time, and all are told when it ends. SUBLOCK_LOCKS says how many, up to what descriptors and the server allow.
+// time, and all are told when it ends.
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
+#include <live/many_locks.hpp>
 #include <sublock/redis_lock.hpp>
 
-#include <support/eventually.hpp>
 #include <support/live_redis.hpp>
-#include <support/sanitized.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace sublock {
@@ -28,46 +19,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// More descriptors than a shell gives, for as long as this lives.
-class ManyDescriptors {
- public:
-  ManyDescriptors() {
-    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit_), 0);
-    const rlimit wide{std::max<rlim_t>(limit_.rlim_max, 4096), std::max<rlim_t>(limit_.rlim_max, 4096)};
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &wide), 0);
-  }
-  ManyDescriptors(const ManyDescriptors&) = delete;
-  ManyDescriptors& operator=(const ManyDescriptors&) = delete;
-  ~ManyDescriptors() { ::setrlimit(RLIMIT_NOFILE, &limit_); }
-
- private:
-  rlimit limit_{};
-};
-
 class LiveCrowd : public ::testing::Test {
  protected:
-  using Span = std::chrono::duration<double, std::milli>;
+  static constexpr Duration patience = many::patience;
+  static RedisLock::Options options() { return many::patient_options<RedisLock>(); }
 
-  /// The default of the library, on a machine that is not slowed down.
-  static constexpr Duration patience =
-      std::chrono::milliseconds(static_cast<std::int64_t>(support::within(1) * 1000));
-
-  static RedisLock::Options options() {
-    RedisLock::Options options;
-    options.timeout = 100s;
-    options.unavailable_timeout = patience;
-    options.on_warning = [](std::string_view text) { ADD_FAILURE() << text; };
-    return options;
-  }
-
-  template <class Act>
-  static Span time(Act act) {
-    const auto start = std::chrono::steady_clock::now();
-    act();
-    return std::chrono::steady_clock::now() - start;
-  }
-
-  const ManyDescriptors descriptors;
+  const many::ManyDescriptors descriptors;
   support::LiveRedis server;
 };
 
@@ -75,7 +32,7 @@ TEST_F(LiveCrowd, AThousandHoldersAnswerInTime) {
   constexpr std::size_t readers = 1000;
   const auto theirs = connect(server.url());
   std::vector<std::unique_ptr<RedisLock>> locks;
-  const Span took = time([&] {
+  const many::Milliseconds took = many::time([&] {
     while (locks.size() < readers) {
       locks.push_back(std::make_unique<RedisLock>(theirs, "many", options()));
       locks.back()->lock_shared();
@@ -88,9 +45,9 @@ TEST_F(LiveCrowd, AThousandHoldersAnswerInTime) {
   RedisLock writer(connect(server.url()), "many", options());
   for (int round = 0; round < 3; ++round) {
     std::size_t found = 0;
-    const Span probed = time([&] { found = writer.probe(patience).size(); });
+    const many::Milliseconds probed = many::time([&] { found = writer.probe(patience).size(); });
     EXPECT_EQ(found, readers);
-    const Span refused = time([&] { EXPECT_FALSE(writer.try_lock()); });
+    const many::Milliseconds refused = many::time([&] { EXPECT_FALSE(writer.try_lock()); });
     std::cout << "asked from outside in " << probed.count() << " ms, from inside in " << refused.count()
               << " ms\n";
   }
@@ -99,60 +56,8 @@ TEST_F(LiveCrowd, AThousandHoldersAnswerInTime) {
   for (const auto& lock : locks) EXPECT_TRUE(lock->held());
 }
 
-std::size_t locks_wanted() {
-  const char* const text = std::getenv("SUBLOCK_LOCKS");
-  return text == nullptr ? 500 : static_cast<std::size_t>(std::atoi(text));
-}
-
-/// A figure of this process from /proc: VmRSS in kB, Threads.
-long figure(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(name + ":")) return std::stol(line.substr(name.size() + 1));
-  return -1;
-}
-
-long server_memory(support::LiveRedis& server) {
-  const std::string info = server.command({"INFO", "memory"});
-  const std::string key = "used_memory:";
-  return std::stol(info.substr(info.find(key) + key.size()));
-}
-
 TEST_F(LiveCrowd, ManyLocksLiveOnOneConnectionObject) {
-  const std::size_t count = locks_wanted();
-  EXPECT_EQ(server.command({"CONFIG", "SET", "maxclients", std::to_string(count + 100)}), "OK");
-  const auto connection = connect(server.url());
-  const auto mine_before = figure("VmRSS");
-  const auto theirs_before = server_memory(server);
-  std::vector<std::unique_ptr<RedisLock>> locks;
-  const Span took = time([&] {
-    for (std::size_t i = 0; i < count; ++i) {
-      locks.push_back(std::make_unique<RedisLock>(connection, "lock-" + std::to_string(i), options()));
-      locks.back()->acquire();
-    }
-  });
-  const auto threads = figure("Threads");
-  std::cout << count << " locks taken in " << took.count() << " ms; each costs "
-            << (figure("VmRSS") - mine_before) * 1024 / static_cast<long>(count) << " bytes here and "
-            << (server_memory(server) - theirs_before) / static_cast<long>(count) << " on the server; "
-            << threads << " threads\n";
-  RedisLock asker(connect(server.url()), "lock-" + std::to_string(count - 1), options());
-  EXPECT_EQ(asker.probe(patience).size(), 1U);
-  RedisLock other(connect(server.url()), "lock-0", options());
-  const Span handed = time([&] {
-    locks[0]->release();
-    EXPECT_TRUE(other.try_lock());
-  });
-  std::cout << "one is given back and taken by another in " << handed.count() << " ms\n";
-  locks.erase(locks.begin());
-  for (const auto& lock : locks) EXPECT_TRUE(lock->held());
-  const Span told = time([&] {
-    server.crash();
-    EXPECT_TRUE(support::eventually([&] {
-      return std::ranges::all_of(locks, [](const auto& lock) { return lock->stop_token().stop_requested(); });
-    }));
-  });
-  std::cout << "all are told of the server's end within " << told.count() << " ms\n";
+  many::expect_many_locks_on<RedisLock>(server, connect(server.url()));
 }
 
 }  // namespace

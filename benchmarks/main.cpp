@@ -102,7 +102,9 @@ int measure_all(const Server& server, const std::regex& wanted, int repeats_max)
   for (const auto& subject : {uncontended, hand_over, presence, many_locks}) {
     for (Row& row : subject(server)) rows.push_back(std::move(row));
   }
-  for (Row& row : cluster()) rows.push_back(std::move(row));
+  for (const auto& subject : {cluster, majority}) {
+    for (Row& row : subject()) rows.push_back(std::move(row));
+  }
   print_line("what", "floor", "ours", "ratio ", "goal");
   for (const Row& row : rows) {
     if (std::regex_search(row.what, wanted)) measure(row, repeats_max);

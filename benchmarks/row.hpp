@@ -54,6 +54,7 @@ std::vector<Row> hand_over(const Server& server);
 std::vector<Row> presence(const Server& server);
 std::vector<Row> many_locks(const Server& server);
 std::vector<Row> cluster();
+std::vector<Row> majority();
 std::vector<Row> core_step();
 /// What is counted, not timed.
 void print_costs();

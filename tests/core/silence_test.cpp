@@ -13,7 +13,6 @@ namespace {
 using namespace testing_ids;
 using namespace std::chrono_literals;
 
-
 Connection ear_of(const std::string& id, std::int64_t connection) {
   return {connection, client_name("L", id)};
 }
